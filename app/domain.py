@@ -1,0 +1,78 @@
+"""The words everybody needs: what a ticket can be, the limits, and how a rule of the app says no.
+
+Imports nothing of ours, so every floor may use it.
+"""
+
+from enum import StrEnum
+from typing import ClassVar, Self
+
+MAX_ID = 2**53 - 1  # the largest integer every JSON reader keeps exact
+TITLE_MAX = 256  # characters
+TEXT_MAX = 20_000  # characters, of a body or a comment
+NAME_MAX = 120  # characters, of a requester, assignee, label or person
+PAGE_MAX = 100  # rows
+COUNT_MAX = 1_000  # open and stale tickets are counted no further; the report then says "at least"
+
+
+class Status(StrEnum):
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class Priority(StrEnum):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    URGENT = "urgent"
+
+
+class Category(StrEnum):
+    BILLING = "billing"
+    BUG = "bug"
+    ACCOUNT = "account"
+
+
+class Speaker(StrEnum):
+    """Who said the last public word on a ticket; NONE when nobody did, or nobody knows."""
+
+    REQUESTER = "requester"
+    OPERATOR = "operator"
+    NONE = "none"
+
+
+class TicketId(int):
+    """A ticket's number, 1 to 2^53-1."""
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """The id written as canonical digits: no sign, no leading zero, ASCII only. Raises NotFound otherwise."""
+        canonical = text.isascii() and text.isdigit() and not text.startswith("0") and len(text) <= len(str(MAX_ID))
+        if not canonical or int(text) > MAX_ID:
+            raise NotFound(f'There is no ticket "{text[:40]}". Nothing was changed. List them with: GET /tickets')
+        return cls(text)
+
+
+class Refusal(Exception):
+    """A rule of the app says no: what happened, that nothing was executed, and the next step. Not a bug."""
+
+    status: ClassVar[int] = 400
+
+
+class NotFound(Refusal):
+    status = 404
+
+
+class Conflict(Refusal):
+    """The thing is there, but no longer as the caller saw it. `state` is the word it has now."""
+
+    status = 409
+
+    def __init__(self, message: str, state: str | None = None) -> None:
+        super().__init__(message)
+        self.state = state
+
+
+class Unavailable(Refusal):
+    """Not now; the same call may go through later."""
+
+    status = 503

@@ -1,0 +1,28 @@
+"""Instants as text: UTC, fixed width, milliseconds (`2026-11-29T17:00:00.000Z`).
+
+Databases and JSON hold exactly this text, so comparing it, in SQL too, is comparing time.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def to_text(at: datetime) -> str:
+    """The instant as text. `at` must be aware; a naive time raises ValueError."""
+    if at.tzinfo is None:
+        raise ValueError(f"{at} has no time zone")
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+
+
+def from_text(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def after(at: datetime, seconds: float) -> str:
+    return to_text(at + timedelta(seconds=seconds))

@@ -1,0 +1,168 @@
+"""Every table of the app's database. Instants are fixed-width UTC text, so they compare as text.
+
+Each agent instance keeps its own state, schedules and parked calls in a database of its own (`runtime/durable`).
+"""
+
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+class Base(DeclarativeBase):
+    type_annotation_map = {list[str]: JSON, dict[str, Any]: JSON}  # noqa: RUF012 (SQLAlchemy's own spelling)
+
+
+class TicketRow(Base):
+    __tablename__ = "tickets"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    external_id: Mapped[str | None] = mapped_column(unique=True)
+    title: Mapped[str]
+    body: Mapped[str] = mapped_column(server_default="")
+    requester: Mapped[str | None]
+    status: Mapped[str] = mapped_column(server_default="open")
+    priority: Mapped[str] = mapped_column(server_default="normal")
+    category: Mapped[str | None]
+    assignee: Mapped[str | None]
+    created_at: Mapped[str]
+    updated_at: Mapped[str]
+    last_activity_at: Mapped[str]
+    last_speaker: Mapped[str] = mapped_column(server_default="none")
+    protected_until: Mapped[str | None]
+    closed_at: Mapped[str | None]
+    closed_by: Mapped[str | None]
+    closed_by_request: Mapped[str | None]
+    version: Mapped[int] = mapped_column(server_default="1")
+
+    __table_args__ = (
+        Index("tickets_by_status", "status", "id"),
+        Index("tickets_by_activity", "status", "last_activity_at"),
+    )
+
+
+class LabelRow(Base):
+    __tablename__ = "labels"
+
+    ticket_id: Mapped[int] = mapped_column(ForeignKey("tickets.id", ondelete="CASCADE"), primary_key=True)
+    label: Mapped[str] = mapped_column(primary_key=True)
+
+    __table_args__ = (Index("labels_by_label", "label", "ticket_id"),)
+
+
+class CommentRow(Base):
+    __tablename__ = "comments"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    ticket_id: Mapped[int] = mapped_column(ForeignKey("tickets.id", ondelete="CASCADE"), index=True)
+    author_kind: Mapped[str]  # operator, requester or agent
+    author_name: Mapped[str]
+    body: Mapped[str]
+    created_at: Mapped[str]
+    public: Mapped[bool]
+
+
+class ApprovalRow(Base):
+    """One question to a person. What they said (`decision` …) is kept apart from what became of it (`ended` …)."""
+
+    __tablename__ = "approvals"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    tool: Mapped[str]
+    input: Mapped[dict[str, Any]]  # redacted
+    fingerprint: Mapped[str]
+    principal_key: Mapped[str]
+    subject: Mapped[str]
+    preview: Mapped[dict[str, Any]]
+    requested_at: Mapped[str]
+    expires_at: Mapped[str]
+    decision: Mapped[str | None]  # approved or rejected; never changes once recorded
+    decided_at: Mapped[str | None]
+    decided_by: Mapped[str | None]
+    reason: Mapped[str | None]
+    use_by: Mapped[str | None]
+    claim_id: Mapped[str | None]
+    consumed_at: Mapped[str | None]
+    ended: Mapped[str | None]  # used, rejected, expired, cancelled or unknown
+    ended_at: Mapped[str | None]
+    ended_reason: Mapped[str | None]
+    until_at: Mapped[str | None]  # a rejection is remembered until then; null means always
+    superseded_at: Mapped[str | None]  # "ask again" was pressed
+    trace_id: Mapped[str | None]
+
+    __table_args__ = (
+        Index("approvals_of_call", "principal_key", "tool", "fingerprint"),
+        # Never two live cards for one call, whatever the code does.
+        Index(
+            "approvals_live", "principal_key", "tool", "fingerprint", unique=True, sqlite_where=text("ended IS NULL")
+        ),
+        Index("approvals_waiting", "requested_at", sqlite_where=text("ended IS NULL")),
+        Index("approvals_ended", "ended_at", sqlite_where=text("ended IS NOT NULL")),
+    )
+
+
+class EventRow(Base):
+    """History: one row per change of a ticket, per answer, withdrawal and undo. An ask is its approval row."""
+
+    __tablename__ = "events"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    subject: Mapped[str]  # ticket:41
+    kind: Mapped[str]
+    actor: Mapped[str]  # a principal key
+    request_id: Mapped[str | None]
+    trace_id: Mapped[str | None]
+    data: Mapped[dict[str, Any]]
+    at: Mapped[str]
+
+    __table_args__ = (Index("events_of_subject", "subject", "id"),)
+
+
+class UserRow(Base):
+    __tablename__ = "users"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    email: Mapped[str] = mapped_column(unique=True)
+    abilities: Mapped[list[str]]
+    created_at: Mapped[str]
+    disabled_at: Mapped[str | None]
+
+
+class TokenRow(Base):
+    """`kind` is operator (acts as its owner) or tools (may only call tools, at /mcp). Only a hash is kept."""
+
+    __tablename__ = "api_tokens"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    kind: Mapped[str]
+    hashed: Mapped[str] = mapped_column(unique=True)
+    scopes: Mapped[list[str]]
+    created_at: Mapped[str]
+    expires_at: Mapped[str | None]
+    revoked_at: Mapped[str | None]
+
+
+class SessionRow(Base):
+    """A browser that signed in. `id` is the SHA-256 of the cookie. It dies with its token and its owner."""
+
+    __tablename__ = "sessions"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    token_id: Mapped[str | None] = mapped_column(ForeignKey("api_tokens.id", ondelete="CASCADE"))
+    created_at: Mapped[str]
+    last_seen_at: Mapped[str]
+    expires_at: Mapped[str]
+
+
+class SignInLinkRow(Base):
+    """A one-use link that `triager dev` prints. `id` is the SHA-256 of its secret; using it deletes the row."""
+
+    __tablename__ = "sign_in_links"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    expires_at: Mapped[str]
