@@ -1,10 +1,10 @@
 """What is raised, as opposed to what is returned: bugs in the wiring, and limits that protect the database.
 
-    WiringError                      the developer made an error
-      ToolNotFound                   no route declares a tool of that name
-      AgentNotRegistered             config/agents.py does not know it
-    StatementLimitExceeded           an invocation ran more statements than its database allows
-    Unreadable                       no key opens a sealed value
+WiringError                      the developer made an error
+  ToolNotFound                   no route declares a tool of that name
+  AgentNotRegistered             config/agents.py does not know it
+StatementLimitExceeded           an invocation ran more statements than its database allows
+Unreadable                       no key opens a sealed value
 """
 
 
@@ -14,7 +14,9 @@ class WiringError(Exception):
 
 class ToolNotFound(WiringError):
     def __init__(self, name: str, known: list[str]) -> None:
-        super().__init__(f'No tool is named "{name}". There are: {", ".join(known) or "none"}. List them: triager tool list')
+        super().__init__(
+            f'No tool is named "{name}". There are: {", ".join(known) or "none"}. List them: triager tool list'
+        )
 
 
 class AgentNotRegistered(WiringError):

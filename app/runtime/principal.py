@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote, unquote
 
-IN_PROCESS = "triager.in_process"  # a private ASGI scope key; servers build scopes themselves, so nothing on the wire sets it
+IN_PROCESS = (
+    "triager.in_process"  # a private ASGI scope key; servers build scopes themselves, so nothing on the wire sets it
+)
 
 
 @dataclass(frozen=True, slots=True)

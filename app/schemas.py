@@ -1,0 +1,179 @@
+"""What goes over the wire. The same structs are the tools' input and output schemas.
+
+Instants are fixed-width UTC text (`2026-11-29T17:00:00.000Z`) in both directions of the API.
+"""
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from app.domain import MAX_ID, NAME_MAX, TEXT_MAX, TITLE_MAX, Category, Priority, Speaker, Status
+
+INSTANT = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
+
+Instant = Annotated[str, Meta(pattern=INSTANT, extra_json_schema={"format": "date-time"})]
+Title = Annotated[str, Meta(min_length=1, max_length=TITLE_MAX, description="One line, as the requester would say it.")]
+Text = Annotated[str, Meta(min_length=1, max_length=TEXT_MAX)]
+Body = Annotated[str, Meta(max_length=TEXT_MAX)]
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX)]
+Labels = Annotated[list[Name], Meta(max_length=20)]
+Version = Annotated[int, Meta(ge=1, le=MAX_ID, description="The version at which you saw the ticket.")]
+Reason = Annotated[str, Meta(max_length=1_000)]
+
+
+class Input(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A request body. An unknown key is refused by name."""
+
+
+class Output(Struct, kw_only=True, frozen=True):
+    """A response body."""
+
+
+# Tickets
+
+
+class CreateTicket(Input):
+    title: Title
+    body: Body = ""
+    requester: Name | None = None
+    priority: Priority = Priority.NORMAL
+    category: Category | None = None
+    assignee: Name | None = None
+    labels: Labels = []
+    created_at: Instant | None = None  # backdates both creation and activity, for tickets that began elsewhere
+
+
+class EditTicket(Input):
+    """Only the keys that are present change anything. With `version`, the edit is refused if the ticket has moved."""
+
+    version: Version | UnsetType = UNSET
+    title: Title | UnsetType = UNSET
+    body: Body | UnsetType = UNSET
+    requester: Name | None | UnsetType = UNSET
+    priority: Priority | UnsetType = UNSET
+    category: Category | None | UnsetType = UNSET
+    assignee: Name | None | UnsetType = UNSET
+    labels: Labels | UnsetType = UNSET
+    protected_until: Instant | None | UnsetType = UNSET
+
+
+class AddComment(Input):
+    """`speaker` is requester when an operator records what the requester said elsewhere. Internal notes are operators'."""
+
+    body: Text
+    public: bool = True
+    speaker: Speaker = Speaker.OPERATOR
+
+
+class CloseTicket(Input):
+    version: Version
+
+
+class ReopenTicket(Input):
+    version: Version | UnsetType = UNSET
+
+
+class TicketOut(Output):
+    id: int
+    external_id: str | None
+    title: str
+    status: Status
+    priority: Priority
+    category: Category | None
+    assignee: str | None
+    requester: str | None
+    labels: list[str]
+    created_at: Instant
+    updated_at: Instant
+    last_activity_at: Instant
+    last_speaker: Speaker
+    protected_until: Instant | None
+    closed_at: Instant | None
+    closed_by: str | None
+    version: int
+
+
+class TicketPage(Output):
+    """`next` is the `after` of the following page, null on the last. Counts stop at 1,000: then read "at least"."""
+
+    tickets: list[TicketOut]
+    next: int | None
+    open: int
+    stale: int
+
+
+class CommentOut(Output):
+    id: int
+    author_kind: str
+    author_name: str
+    body: str
+    created_at: Instant
+    public: bool
+
+
+class TicketDetail(Output):
+    ticket: TicketOut
+    body: str
+    comments: list[CommentOut]
+
+
+# Approvals
+
+
+class Decide(Input):
+    """Approve. The reason is optional."""
+
+    reason: Reason | None = None
+
+
+class Reject(Input):
+    """Reject. Without `until_at` the refusal is remembered always."""
+
+    reason: Reason | None = None
+    until_at: Instant | None = None
+
+
+class Prune(Input):
+    older_than_days: Annotated[int, Meta(ge=0, le=365)] = 7
+
+
+class Pruned(Output):
+    pruned: int
+    before: Instant
+
+
+class ApprovalOut(Output):
+    """A request as people see it. `status` is pending, approved, used, rejected, expired, cancelled or unknown."""
+
+    id: str
+    tool: str
+    subject: str
+    input: dict[str, Any]
+    preview: dict[str, Any]
+    principal: str
+    requested_at: Instant
+    expires_at: Instant
+    status: str
+    decided_at: Instant | None
+    decided_by: str | None
+    reason: str | None
+    use_by: Instant | None
+    consumed_at: Instant | None
+    ended_at: Instant | None
+    ended_reason: str | None
+    until_at: Instant | None
+
+
+class ApprovalPage(Output):
+    """The 50 newest requests that can be answered, and the 20 newest that no longer can."""
+
+    pending: list[ApprovalOut]
+    resolved: list[ApprovalOut]
+
+
+class Preview(Output):
+    """What a gated call would do, in one sentence, and the values it changes."""
+
+    summary: str
+    before: dict[str, Any]
+    after: dict[str, Any]
