@@ -4,7 +4,7 @@ Imports nothing of ours, so every floor may use it.
 """
 
 from enum import StrEnum
-from typing import ClassVar, Self
+from typing import ClassVar, NewType, Self
 
 MAX_ID = 2**53 - 1  # the largest integer every JSON reader keeps exact
 TITLE_MAX = 256  # characters
@@ -50,6 +50,9 @@ class TicketId(int):
         if not canonical or int(text) > MAX_ID:
             raise NotFound(f'There is no ticket "{text[:40]}". Nothing was changed. List them with: GET /tickets')
         return cls(text)
+
+
+OperationId = NewType("OperationId", str)  # the id of the approval that a gated call spends
 
 
 class Refusal(Exception):

@@ -49,16 +49,16 @@ class EditTicket(Input):
     version: Version | UnsetType = UNSET
     title: Title | UnsetType = UNSET
     body: Body | UnsetType = UNSET
-    requester: Name | None | UnsetType = UNSET
+    requester: Name | UnsetType | None = UNSET
     priority: Priority | UnsetType = UNSET
-    category: Category | None | UnsetType = UNSET
-    assignee: Name | None | UnsetType = UNSET
+    category: Category | UnsetType | None = UNSET
+    assignee: Name | UnsetType | None = UNSET
     labels: Labels | UnsetType = UNSET
-    protected_until: Instant | None | UnsetType = UNSET
+    protected_until: Instant | UnsetType | None = UNSET
 
 
 class AddComment(Input):
-    """`speaker` is requester when an operator records what the requester said elsewhere. Internal notes are operators'."""
+    """`speaker` is requester when an operator records what the requester said elsewhere."""
 
     body: Text
     public: bool = True

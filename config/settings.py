@@ -38,7 +38,7 @@ class Settings:
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:
-    """Settings from the environment, over what `.env` holds. Raises ValueError naming the variable that is not right."""
+    """Settings from the environment, over what `.env` holds. Raises ValueError naming a bad variable."""
     given = os.environ if environ is None else environ
     data_dir = Path(given.get("DATA_DIR") or ROOT / "var").absolute()
     values = {**_read_env_file(Settings(data_dir=data_dir).env_file), **given}

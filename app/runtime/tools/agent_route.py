@@ -3,7 +3,7 @@
     @post("/tickets/{ticket_id:str}/close", name="tickets.close").agent(description="…", approval="required", preview=…)
 
 The mark is metadata in the handler's `opt`. One thing is added to the function: in a rehearsal (a private scope key
-that only `dispatch` sets) the guards and the validation have run, and the tool's preview answers instead of the handler.
+that only `dispatch` sets) guards and validation have run, and the tool's preview answers instead of the handler.
 """
 
 import functools

@@ -6,8 +6,8 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
-# The receipt of a gated close. The statement that closes the ticket also ends its approval as used and writes the event:
-# one statement, on SQLite and on D1, so no crash can part them.
+# The receipt of a gated close: the statement that closes the ticket also ends its approval as used and writes the
+# event. One statement, on SQLite and on D1, so no crash can part them.
 CLOSED_BY_REQUEST = """
 CREATE TRIGGER ticket_closed_by_request AFTER UPDATE OF closed_by_request ON tickets
 WHEN NEW.closed_by_request IS NOT NULL AND NEW.closed_by_request IS NOT OLD.closed_by_request
