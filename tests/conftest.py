@@ -1,0 +1,38 @@
+"""What every test may ask for: a migrated database of its own, and a clock that stands still."""
+
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from app import migrations
+from db.engine import Database
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def now() -> datetime:
+    return datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database at the newest schema; copy it, do not open it."""
+    path = tmp_path_factory.mktemp("template") / "triager.sqlite"
+    migrations.upgrade(path)
+    return path
+
+
+@pytest.fixture
+def database(migrated: Path, tmp_path: Path) -> Iterator[Database]:
+    path = tmp_path / "triager.sqlite"
+    shutil.copy(migrated, path)
+    database = Database(path)
+    yield database
+    database.close()
