@@ -1,0 +1,69 @@
+"""The `triager` command. A command's module is imported only when that command runs, so `--help` stays fast.
+
+Each module offers `commands`, a list of click commands. A deletable folder brings a table like `COMMANDS` in its own
+`__init__.py`.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import rich_click as click
+
+from app.domain import Refusal
+from config.settings import SettingMissing
+
+# name: (module, what it does)
+COMMANDS = {
+    "dev": ("app.cli.serve", "Start here: set everything up, serve, and print a sign-in link."),
+    "serve": ("app.cli.serve", "Serve a set-up installation."),
+    "demo": ("app.cli.demo", "Tell the whole story in a temporary directory."),
+    "seed": ("app.cli.tickets", "Put the example tickets and an operator into an empty database."),
+    "import": ("app.cli.tickets", "Import tickets from a CSV file."),
+    "user": ("app.cli.people", "Add, list and disable people."),
+    "token": ("app.cli.people", "Issue, list and revoke tokens."),
+    "sweep": ("app.cli.agent", "Let the triager look at the queue now."),
+    "tool": ("app.cli.agent", "List what an agent can call."),
+    "key": ("app.cli.key", "Print a new APP_KEY."),
+    "db": ("app.cli.db", "Move the database's schema."),
+}
+DELETABLE = ("app.check", "app.measure", "app.cloudflare", "app.mcp")
+
+
+def table() -> dict[str, tuple[str, str]]:
+    """Every command of this checkout, those of the deletable folders that are there included."""
+    found = [import_module(package) for package in DELETABLE if find_spec(package)]
+    return COMMANDS | {name: row for package in found for name, row in getattr(package, "COMMANDS", {}).items()}
+
+
+def load(module: str, name: str) -> click.Command:
+    commands: list[click.Command] = import_module(module).commands
+    return next(command for command in commands if command.name == name)
+
+
+class LazyGroup(click.RichGroup):
+    """Lists commands from the table, and imports the one that runs. A refusal is one line on stderr and exit 1."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(table())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        row = table().get(cmd_name)
+        return click.RichCommand(name=cmd_name, help=row[1]) if row else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(table()[name][0], name) if name and command else command, rest
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except (Refusal, SettingMissing) as error:
+            click.echo(str(error), err=True)
+            ctx.exit(1)
+
+
+@click.command(cls=LazyGroup)
+def main() -> None:
+    """A ticketing app whose agent asks a person before it closes anything."""

@@ -1,0 +1,51 @@
+"""What most commands need: the settings, the database at its newest schema, an event loop, JSON on stdout."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import msgspec
+import rich_click as click
+
+from app import migrations
+from app.domain import Refusal
+from config.settings import Settings, load
+from db.engine import Database
+
+T = TypeVar("T")
+
+
+def settings() -> Settings:
+    """Raises Refusal naming the bad variable."""
+    try:
+        return load()
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+
+
+@contextmanager
+def database(settings: Settings) -> Iterator[Database]:
+    """The app's database. Raises Refusal when there is none, or when its schema is another one."""
+    check_schema(settings)
+    opened = Database(settings.database)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def check_schema(settings: Settings) -> None:
+    found, wanted = migrations.current(settings.database), migrations.head()
+    if found != wanted:
+        state = f"is at schema {found}, not {wanted}" if found else "has not been set up"
+        raise Refusal(f"The database {settings.database} {state}. Nothing was done. Run: triager db upgrade")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on stdout."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
