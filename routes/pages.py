@@ -1,0 +1,91 @@
+"""HTML answers: Jinja with autoescape, a strict policy for the browser, and instants that people can read."""
+
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from litestar import MediaType, Response
+from markupsafe import Markup
+
+from app.runtime.instants import from_text
+from app.runtime.principal import agent_of
+from config.settings import ROOT
+
+TEMPLATES = ROOT / "templates"
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+RELATIVE_UP_TO_DAYS = 60  # farther away than this, a date says more
+
+SECURITY = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+# A whole page that answers an htmx request (signed out meanwhile, an error) takes the place of the whole page.
+WHOLE = {"HX-Retarget": "body", "HX-Reswap": "innerHTML"}
+
+
+def page(template: str, *, status: int = 200, **context: Any) -> Response[str]:
+    """A rendered template, with the headers every HTML answer carries. `_name.html` is a fragment, never a page."""
+    html = _environment().get_template(template).render(context)
+    headers = SECURITY if template.startswith("_") else SECURITY | WHOLE
+    return Response(html, media_type=MediaType.HTML, status_code=status, headers=headers)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {"when": when, "subject": subject, "who": who}
+    environment.globals["static"] = static_url
+    return environment
+
+
+@cache
+def static_url(name: str) -> str:
+    """The address of a static file. It changes with the file, so that browsers may keep what they have."""
+    return f"/static/{name}?v={sha256((TEMPLATES / 'static' / name).read_bytes()).hexdigest()[:12]}"
+
+
+def when(instant: str, now: datetime) -> Markup:
+    at = from_text(instant).astimezone(UTC)
+    exact = f"{at.day} {at:%b %Y, %H:%M} UTC"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(instant, exact, relative(at, now))
+
+
+def relative(at: datetime, now: datetime) -> str:
+    """ "in 3 days", "2 hours ago", "just now"; a date when it is far away."""
+    seconds = (at - now).total_seconds()
+    distance = abs(seconds)
+    if distance < MINUTE_S:
+        return "just now" if seconds <= 0 else "in a moment"
+    if distance > RELATIVE_UP_TO_DAYS * DAY_S:
+        return f"{at.day} {at:%b %Y}"
+    size, unit = next(
+        (size, unit)
+        for size, unit in ((DAY_S, "day"), (HOUR_S, "hour"), (MINUTE_S, "minute"))
+        if distance >= 2 * size or size == MINUTE_S
+    )
+    count = round(distance / size)
+    words = f"{count} {unit}{'' if count == 1 else 's'}"
+    return f"in {words}" if seconds > 0 else f"{words} ago"
+
+
+def subject(text: str) -> str:
+    """ "ticket:41" as people say it."""
+    kind, _, number = text.partition(":")
+    return f"Ticket #{number}" if kind == "ticket" else text
+
+
+def who(principal_key: str) -> str:
+    """An agent as `triager/main`; any other principal by its key."""
+    agent = agent_of(principal_key)
+    return "/".join(agent) if agent else principal_key
