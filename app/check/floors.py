@@ -1,0 +1,99 @@
+"""The floors: an import goes downwards, or stays within its own entry. Sideways and upwards are refused."""
+
+import sys
+from collections.abc import Iterator
+
+from app.check.finding import Finding, fail
+from app.check.imports import Import, imports, module_name
+
+FLOORS = (  # highest first; entries on one line are neighbours
+    ("app.cli",),
+    ("app.check", "app.measure", "app.cloudflare", "app.migrations"),
+    ("app.main",),
+    ("routes", "app.agents", "app.mcp"),
+    ("app.auth",),
+    ("app.services",),
+    ("db",),
+    ("app.schemas",),
+    ("config",),
+    ("app.runtime.durable",),
+    ("app.runtime.tools",),
+    ("app.runtime",),
+    ("app.domain",),
+)
+OURS = {"app", "config", "db", "routes", "templates", "tests"}
+DELETABLE = ("app.check", "app.measure", "app.cloudflare", "app.mcp")
+ONLY = {  # of ours, these may import nothing else; of other people's code, agents take msgspec
+    "app.runtime": ("app.runtime",),
+    "app.agents": ("app.agents", "app.domain", "app.runtime.durable.agent", "app.runtime.tools.results", "msgspec"),
+}
+EXCEPTIONS = {  # (module, target): the reason
+    (
+        "app.check.cli",
+        "app.check.routes.findings",
+    ): "--arch reads sources only, also those of an app that does not start",
+}
+
+
+def floor_findings(path: str, source: str) -> Iterator[Finding]:
+    """The imports of one file that break a rule. `path` is relative to the project, with slashes."""
+    module = module_name(path)
+    entry = _entry(module)
+    found = list(imports(path, source))
+    if entry is None:
+        if source.strip():
+            yield fail(
+                "floor-unknown", f"{path} stands on no floor. Move it, or add it to FLOORS in app/check/floors.py."
+            )
+        return
+    for each in found:
+        if (module, each.target) not in EXCEPTIONS:
+            yield from _broken(f"{path}:{each.line}", entry, each)
+
+
+def _broken(where: str, entry: str, found: Import) -> Iterator[Finding]:
+    target = found.target
+    if found.in_function:
+        yield fail("floor-function", f"{where}: {target} is imported inside a function. Import it at the top.")
+    if not _allowed(entry, target):
+        yield fail("floor-only", f"{where}: {entry} may not import {target}, only {', '.join(_only(entry))}.")
+    elif target.partition(".")[0] in OURS and (problem := _direction(entry, target)):
+        yield fail("floor", f"{where}: {entry} may not import {target}: {problem}")
+
+
+def _direction(entry: str, target: str) -> str | None:
+    to = _entry(target)
+    if to is None:
+        return "it stands on no floor. Add it to FLOORS in app/check/floors.py, or move it."
+    if to == entry:
+        return None
+    if to in DELETABLE:
+        return "that folder can be deleted. Let it register itself instead."
+    if _height(to) > _height(entry):
+        return "it stands higher. Move what both need down, or take it as an argument."
+    return "they are neighbours. Move what both need down." if _height(to) == _height(entry) else None
+
+
+def _allowed(entry: str, target: str) -> bool:
+    only = _only(entry)
+    top = target.partition(".")[0]
+    if not only or top in sys.stdlib_module_names or (entry != "app.agents" and top not in OURS):
+        return True
+    return any(_within(target, prefix) for prefix in only)
+
+
+def _only(entry: str) -> tuple[str, ...]:
+    return next((allowed for prefix, allowed in ONLY.items() if _within(entry, prefix)), ())
+
+
+def _entry(module: str) -> str | None:
+    """The longest entry of FLOORS that holds the module."""
+    return max((e for floor in FLOORS for e in floor if _within(module, e)), key=len, default=None)
+
+
+def _height(entry: str) -> int:
+    return next(-number for number, floor in enumerate(FLOORS) if entry in floor)
+
+
+def _within(module: str, prefix: str) -> bool:
+    return module == prefix or module.startswith(f"{prefix}.")
