@@ -17,7 +17,7 @@ def to_text(at: datetime) -> str:
     """The instant as text. `at` must be aware; a naive time raises ValueError."""
     if at.tzinfo is None:
         raise ValueError(f"{at} has no time zone")
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def from_text(text: str) -> datetime:

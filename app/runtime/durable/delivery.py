@@ -1,0 +1,169 @@
+"""What became of the calls that wait? Steps 5 to 9 of the protocol: read the verdict, carry it out, tell the agent.
+
+Every end is a conditional write whose row is the verdict. Where one gives no row, something changed: read again.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import structlog
+
+from app.runtime import invocation
+from app.runtime.durable.ledger import Ledger, LedgerRow
+from app.runtime.errors import Unreadable
+from app.runtime.instants import Clock
+from app.runtime.steps import Step, reached
+from app.runtime.tools.approvals import CHANGED, Approval, ApprovalStore
+from app.runtime.tools.pipeline import Caller, Pipeline
+from app.runtime.tools.results import Done
+
+RETRIES_MAX = 10  # in one turn; the rest follow in a turn of their own
+STATEMENTS_SPARE = 5  # a retry that has begun must be able to end
+CONFLICT = 409
+ROUNDS_MAX = 5  # no row needs more; one that does is left for a later turn
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What the agent hears about a call that waited, at least once.
+
+    `status` is what became of the question; `ran` is what became of the call itself: None when it was never made.
+    """
+
+    request_id: str
+    tool: str
+    status: Literal["approved", "rejected", "expired", "cancelled", "unknown"]
+    arguments: dict[str, Any]
+    ran: Literal["ok", "failed"] | None
+    reason: str | None
+    until: str | None
+
+
+Tell = Callable[[Settled], Awaitable[None]]  # runs the hook; its state and the row's deletion are one transaction
+Move = Literal["fence", "keep", "lapse", "retry", "tell"]
+
+
+def next_move(approval: Approval | None) -> Move:
+    """What a ledger row needs, from how its approval stands."""
+    if approval is None:
+        return "fence"
+    moves: dict[str, Move] = {"pending": "keep", "lapsed": "lapse", "approved": "retry", "spent": "retry"}
+    return moves.get(approval.status, "tell")
+
+
+class Delivery:
+    def __init__(
+        self, ledger: Ledger, store: ApprovalStore, pipeline: Pipeline, caller: Caller, clock: Clock, tell: Tell
+    ) -> None:
+        self._ledger, self._store, self._pipeline, self._caller = ledger, store, pipeline, caller
+        self._clock, self._tell = clock, tell
+
+    async def deliver(self, ids: list[str]) -> None:
+        """Take each waiting call as far as it goes now. One that fails is looked at again later and stops no other."""
+        rows = self._ledger.rows(ids)
+        if not rows:
+            return
+        approvals = await self._store.statuses([row.request_id for row in rows], self._clock())
+        retries = 0
+        for position, row in enumerate(rows):
+            approval = approvals.get(row.request_id)
+            if next_move(approval) == "retry":
+                if retries == RETRIES_MAX or _statements_left() < STATEMENTS_SPARE:
+                    self._ledger.check_soon([later.request_id for later in rows[position:]], self._clock(), 1.0)
+                    return
+                retries += 1
+            try:
+                await self._deliver(row, approval)
+            except Exception as error:  # one row must not stop the others, nor lose its place
+                unreadable = isinstance(error, Unreadable)
+                log.error("delivery_failed", request_id=row.request_id, why=str(error), exc_info=not unreadable)
+                self._ledger.check_again(row, self._clock(), None)
+
+    async def _deliver(self, row: LedgerRow, approval: Approval | None) -> None:
+        arguments = await self._ledger.open(row)
+        for _ in range(ROUNDS_MAX):
+            move = next_move(approval)
+            if move == "keep":
+                break
+            if await self._carry_out(move, row, approval, arguments):
+                return
+            approval = (await self._store.statuses([row.request_id], self._clock())).get(row.request_id)
+        self._ledger.check_again(row, self._clock(), approval.deadline if approval else None)
+
+    async def _carry_out(
+        self, move: Move, row: LedgerRow, approval: Approval | None, arguments: dict[str, Any]
+    ) -> bool:
+        """True when the row is dealt with; False when its approval must be read again."""
+        if approval is None:
+            return await self._fence(row)
+        if move == "lapse":
+            if not await self._store.lapse(row.request_id, self._clock()):
+                return False
+            reached(Step.ENDED)
+            await self._settle(row, "expired", arguments)
+            return True
+        if move == "retry":
+            return await self._retry(row, approval, arguments)
+        await self._settle_as_ended(row, approval, arguments)
+        return True
+
+    async def _fence(self, row: LedgerRow) -> bool:
+        """It was never asked, as far as we know. A late insert must not appear behind us."""
+        principal = self._caller.principal.key
+        if not await self._store.fence(row.request_id, row.tool, principal, self._clock()):
+            return False
+        self._ledger.forget(row.request_id)
+        return True
+
+    async def _retry(self, row: LedgerRow, approval: Approval, arguments: dict[str, Any]) -> bool:
+        """The original call again, under its spent approval. Nothing is settled unless the route has answered."""
+        if refused := self._pipeline.out_of_scope(self._caller, row.tool):
+            return await self._end(row, f"refused: {refused.message}", arguments, ran=None)
+        claim_id = f"{self._caller.principal.key}/{row.request_id}"  # derived: after a crash the same claim wins again
+        if not await self._store.consume(row.request_id, claim_id, self._clock()):
+            return False
+        reached(Step.CONSUMED)
+        result = await self._pipeline.resume(self._caller, row.tool, arguments, row.request_id)
+        reached(Step.DISPATCHED)
+        if not isinstance(result, Done):
+            self._ledger.check_again(row, self._clock(), None)
+            return True
+        if not result.outcome.is_error:
+            await self._settle(row, "approved", arguments, ran="ok")
+            return True
+        reason = CHANGED if result.outcome.status == CONFLICT else f"refused: {result.outcome.message}"
+        return await self._end(row, reason, arguments, ran="failed")
+
+    async def _end(self, row: LedgerRow, reason: str, arguments: dict[str, Any], ran: Literal["failed"] | None) -> bool:
+        if not await self._store.end(row.request_id, reason, self._clock()):
+            return False
+        reached(Step.ENDED)
+        await self._settle(row, "cancelled", arguments, ran=ran, reason=reason)
+        return True
+
+    async def _settle_as_ended(self, row: LedgerRow, approval: Approval, arguments: dict[str, Any]) -> None:
+        if approval.status == "used":
+            await self._settle(row, "approved", arguments, ran="ok")
+            return
+        ran: Literal["failed"] | None = "failed" if approval.status == "cancelled" and approval.spent else None
+        await self._settle(row, approval.status, arguments, ran=ran, reason=approval.reason, until=approval.until)  # type: ignore[arg-type]  # an ended status
+
+    async def _settle(
+        self,
+        row: LedgerRow,
+        status: Literal["approved", "rejected", "expired", "cancelled", "unknown"],
+        arguments: dict[str, Any],
+        *,
+        ran: Literal["ok", "failed"] | None = None,
+        reason: str | None = None,
+        until: str | None = None,
+    ) -> None:
+        await self._tell(Settled(row.request_id, row.tool, status, arguments, ran, reason, until))
+        reached(Step.SETTLED)
+
+
+def _statements_left() -> int:
+    current = invocation.current()
+    return current.left if current else invocation.STATEMENT_LIMIT

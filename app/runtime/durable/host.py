@@ -1,0 +1,22 @@
+"""What the app may ask of a host, whichever it is."""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+
+class Stub(Protocol):
+    """One instance, from outside. It need not be awake."""
+
+    async def call(self, method: str) -> Any:
+        """Run one of the agent's `rpc` methods as a turn; the answer as plain JSON values."""
+
+
+class Host(Protocol):
+    def get(self, agent: str, instance: str) -> Stub:
+        """Raises AgentNotRegistered."""
+
+    def wake(self, answered: Iterable[tuple[str, str]]) -> None:
+        """(principal key, request id) of requests that have just been answered; their agents deliver them now.
+
+        Returns at once, and may be lost with the process: the ledger's own alarm finds what a wake did not.
+        """

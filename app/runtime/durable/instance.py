@@ -1,0 +1,121 @@
+"""One agent instance, awake: its turns, one at a time, and what it must wake for next."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import structlog
+
+from app.runtime import invocation
+from app.runtime.durable.agent import Agent, Context
+from app.runtime.durable.cipher import Cipher
+from app.runtime.durable.delivery import Delivery, Settled
+from app.runtime.durable.ledger import Ledger
+from app.runtime.durable.runs import Runs
+from app.runtime.durable.schedules import Schedule, Schedules
+from app.runtime.durable.state import State
+from app.runtime.durable.storage import Storage
+from app.runtime.errors import WiringError
+from app.runtime.instants import Clock
+from app.runtime.principal import Principal
+from app.runtime.registration import Registration
+from app.runtime.steps import Step, reached
+from app.runtime.tools.approvals import ApprovalStore
+from app.runtime.tools.budget import Meter
+from app.runtime.tools.client import Tools
+from app.runtime.tools.pipeline import Caller, Pipeline
+
+log = structlog.get_logger()
+
+
+class Instance:
+    """Built by a host, from what only the host knows: the storage, the alarm (`arm`: by then at the latest), the parts.
+
+    `set_alarm(at)` replaces the alarm; None clears it.
+    """
+
+    def __init__(
+        self,
+        registration: Registration,
+        name: str,
+        agent: Agent[Any],
+        *,
+        storage: Storage,
+        arm: Callable[[str], None],
+        set_alarm: Callable[[str | None], None],
+        pipeline: Pipeline,
+        store: ApprovalStore,
+        cipher: Cipher,
+        clock: Clock,
+        new_trace: Callable[[], str],
+    ) -> None:
+        self._agent, self._storage, self._clock = agent, storage, clock
+        self._set_alarm, self._new_trace = set_alarm, new_trace
+        self._lock, self._started = asyncio.Lock(), False
+        principal = Principal.agent(registration.name, name)
+        self._ledger = Ledger(storage, cipher, principal.key, arm)
+        caller = Caller(principal, registration.scopes, Meter(registration.calls_per_minute), self._ledger)
+        self._delivery = Delivery(self._ledger, store, pipeline, caller, clock, self._tell)
+        self._schedules = Schedules(storage)
+        self._state: State[Any] = State(storage, agent.state_type)
+        tools = Tools(pipeline, store, caller, self._ledger, clock)
+        agent._context = Context(name, storage, self._state, self._schedules, Runs(storage), tools, clock)
+
+    async def call(self, method: str, trace: str | None = None) -> Any:
+        """Run one of the agent's `rpc` methods as a turn. Its answer comes back as plain JSON values."""
+        if method not in self._agent.rpc:
+            raise WiringError(f"{type(self._agent).__name__} offers {', '.join(self._agent.rpc)}, not {method}.")
+        async with self._turn(trace):
+            return msgspec.to_builtins(await getattr(self._agent, method)())
+
+    async def alarm(self) -> None:
+        """Everything that is due: schedules, each a turn of its own, then the calls that wait."""
+        async with self._turn(None):
+            due = self._schedules.due(self._clock())
+        for schedule in due:
+            async with self._turn(None):
+                await self._run(schedule)
+        async with self._turn(None):
+            await self._delivery.deliver(self._ledger.due(self._clock()))
+
+    async def wake(self, request_ids: list[str], trace: str | None) -> None:
+        """These were answered: deliver them now."""
+        async with self._turn(trace):
+            await self._delivery.deliver(request_ids)
+
+    @asynccontextmanager
+    async def _turn(self, trace: str | None) -> AsyncIterator[None]:
+        async with self._lock:
+            with invocation.begin(trace or self._new_trace()):
+                if not self._started:
+                    await self._agent.on_start()
+                    self._started = True
+                try:
+                    yield
+                finally:
+                    self._set_alarm(
+                        min(filter(None, (self._schedules.next_at(), self._ledger.next_at())), default=None)
+                    )
+
+    async def _run(self, schedule: Schedule) -> None:
+        arguments = () if schedule.payload is None else (schedule.payload,)
+        try:
+            await getattr(self._agent, schedule.callback)(*arguments)
+        except Exception:
+            log.exception("schedule_failed", callback=schedule.callback, instance=self._agent.name)
+            self._schedules.failed(schedule, self._clock())
+        else:
+            self._schedules.done(schedule, self._clock())
+
+    async def _tell(self, event: Settled) -> None:
+        """Step 9: the hook hears the verdict; its state and the row's deletion are one transaction."""
+        with self._state.held_back():
+            await self._agent.on_tool_approval_settled(event)
+            reached(Step.TOLD)
+            self._storage.atomically(lambda: self._settle(event.request_id))
+
+    def _settle(self, request_id: str) -> None:
+        self._state.save()
+        self._ledger.forget(request_id)

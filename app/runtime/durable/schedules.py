@@ -1,0 +1,92 @@
+"""Named jobs of an instance, many over its one alarm. A schedule is its callback and a key.
+
+Registering the same again changes nothing, so `on_start` may do it at every start; another expression replaces.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+from app.runtime.durable.storage import Row, Storage
+from app.runtime.instants import after, to_text
+
+When = str | timedelta | datetime  # a cron expression, a delay, an instant
+RETRY_S, RETRY_MAX_S = 2.0, 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    callback: str
+    key: str
+    expression: str
+    zone: str
+    payload: Any
+    failures: int
+
+
+class Schedules:
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def put(self, callback: str, when: When, now: datetime, *, zone: str, key: str, payload: Any) -> None:
+        """Register. Raises ValueError for an expression that is not five cron fields, or that names no day there is."""
+        expression = when if isinstance(when, str) else f"@{type(when).__name__}"
+        same = self._storage.sql("SELECT expression, zone FROM schedules WHERE callback = ? AND key = ?", callback, key)
+        if same and same[0] == {"expression": expression, "zone": zone}:
+            return
+        self._storage.sql(
+            "INSERT OR REPLACE INTO schedules (callback, key, expression, zone, payload, next_at) VALUES (?,?,?,?,?,?)",
+            *(callback, key, expression, zone, json.dumps(payload), to_text(_first(when, zone, now))),
+        )
+
+    def due(self, now: datetime) -> list[Schedule]:
+        rows = self._storage.sql("SELECT * FROM schedules WHERE next_at <= ? ORDER BY next_at", to_text(now))
+        return [_schedule(row) for row in rows]
+
+    def done(self, schedule: Schedule, now: datetime) -> None:
+        """The next run counts from now, so however many were missed, one has made up for them."""
+        where = "WHERE callback = ? AND key = ?"
+        if schedule.expression.startswith("@"):
+            self._storage.sql(f"DELETE FROM schedules {where}", schedule.callback, schedule.key)  # noqa: S608
+            return
+        upcoming = to_text(next_run(schedule.expression, schedule.zone, now))
+        self._storage.sql(
+            f"UPDATE schedules SET next_at = ?, failures = 0 {where}",  # noqa: S608 (constant text)
+            *(upcoming, schedule.callback, schedule.key),
+        )
+
+    def failed(self, schedule: Schedule, now: datetime) -> None:
+        retry_at = after(now, min(RETRY_S * 2 ** min(schedule.failures, 20), RETRY_MAX_S))
+        self._storage.sql(
+            "UPDATE schedules SET next_at = ?, failures = failures + 1 WHERE callback = ? AND key = ?",
+            *(retry_at, schedule.callback, schedule.key),
+        )
+
+    def next_at(self) -> str | None:
+        earliest: str | None = self._storage.sql("SELECT min(next_at) AS at FROM schedules")[0]["at"]
+        return earliest
+
+
+def next_run(expression: str, zone: str, now: datetime) -> datetime:
+    """The first time strictly after `now`, in UTC, that the cron expression names in its zone."""
+    try:
+        return next(CronSim(expression, now.astimezone(ZoneInfo(zone)))).astimezone(UTC)
+    except (CronSimError, StopIteration) as error:
+        raise ValueError(
+            f'"{expression}" is not a cron expression that names a time. Nothing was scheduled.'
+        ) from error
+
+
+def _first(when: When, zone: str, now: datetime) -> datetime:
+    if isinstance(when, str):
+        return next_run(when, zone, now)
+    return when if isinstance(when, datetime) else now + when
+
+
+def _schedule(row: Row) -> Schedule:
+    names = ("callback", "key", "expression", "zone", "failures")
+    return Schedule(**{name: row[name] for name in names}, payload=json.loads(row["payload"]))

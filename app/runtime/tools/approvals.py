@@ -1,0 +1,78 @@
+"""Gate 4's port: the store of questions to people. The approval row holds the verdict.
+
+Every method is one atomic statement whose returned row is the answer, so a crash between two of them is harmless.
+Implemented by `app/services/approval_store.py`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+Status = Literal[
+    "pending",  # nobody has answered, and there is time left
+    "approved",  # answered yes, not spent yet, and there is time left
+    "spent",  # the call is being carried out
+    "lapsed",  # its time is over, but that is not written yet
+    "used",
+    "rejected",
+    "expired",
+    "cancelled",
+    "unknown",
+]
+LIVE = frozenset({"pending", "approved", "spent", "lapsed"})
+CHANGED = "changed since asked"  # the ended_reason of a request whose call met another version
+
+
+@dataclass(frozen=True, slots=True)
+class NewRequest:
+    """A question about to be put to people. `input` is redacted; `subject` is what it is about, `ticket:41`."""
+
+    id: str
+    tool: str
+    input: dict[str, Any]
+    fingerprint: str
+    principal_key: str
+    subject: str
+    preview: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A request as it stands. `deadline` is when the answer, or the use of a yes, is due."""
+
+    id: str
+    status: Status
+    deadline: str
+    spent: bool  # the call was, or is being, carried out
+    reason: str | None  # why it ended
+    until: str | None  # how long a rejection is remembered; None means always
+
+
+class ApprovalStore(Protocol):
+    async def ask(self, request: NewRequest, now: datetime) -> Approval | None:
+        """Insert unless something is in the way: None when people are asked now, else what is in the way.
+
+        In the way is a request of the same principal for the same call that is unended, used, changed since asked, or
+        rejected and remembered.
+        """
+
+    async def statuses(self, ids: list[str], now: datetime) -> dict[str, Approval]:
+        """The requests that exist, by id."""
+
+    async def consume(self, request_id: str, claim_id: str, now: datetime) -> bool:
+        """Spend a live yes. The same claim id wins again after a crash; another one never does."""
+
+    async def lapse(self, request_id: str, now: datetime) -> bool:
+        """End as expired, if its time is over and it has not ended."""
+
+    async def end(self, request_id: str, reason: str, now: datetime) -> bool:
+        """End a spent request as cancelled, if it has not ended."""
+
+    async def fence(self, request_id: str, tool: str, principal_key: str, now: datetime) -> bool:
+        """Put a cancelled tombstone under an id that has no row, so that a late insert cannot appear behind us."""
+
+    async def withdraw(self, ids: list[str], principal_key: str, reason: str, now: datetime) -> list[str]:
+        """Cancel the caller's own unspent, unrejected requests. Returns the ids that are withdrawn now."""
+
+    async def undelivered(self) -> list[tuple[str, str]]:
+        """(principal key, request id) of every answered request that has not ended."""

@@ -1,0 +1,34 @@
+"""The tools as an agent holds them: `call`, `preflight`, `withdraw`, and what it is waiting for."""
+
+from typing import Any, Protocol
+
+from app.runtime.instants import Clock
+from app.runtime.tools.approvals import ApprovalStore
+from app.runtime.tools.gate import ParkedCall
+from app.runtime.tools.pipeline import Caller, Pipeline
+from app.runtime.tools.results import ToolResult
+
+
+class Waiting(Protocol):
+    async def parked(self) -> list[ParkedCall]:
+        """Every call in the caller's ledger whose arguments can be read."""
+
+
+class Tools:
+    def __init__(
+        self, pipeline: Pipeline, store: ApprovalStore, caller: Caller, waiting: Waiting, clock: Clock
+    ) -> None:
+        self._pipeline, self._store, self._caller, self._waiting, self._clock = pipeline, store, caller, waiting, clock
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        return await self._pipeline.invoke(self._caller, name, arguments)
+
+    async def preflight(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        return await self._pipeline.preflight(self._caller, name, arguments)
+
+    async def waiting(self) -> list[ParkedCall]:
+        return await self._waiting.parked()
+
+    async def withdraw(self, request_ids: list[str], reason: str) -> list[str]:
+        """Take back own questions that nobody needs to answer any more. Returns the ids that are withdrawn."""
+        return await self._store.withdraw(request_ids, self._caller.principal.key, reason, self._clock())

@@ -1,0 +1,37 @@
+"""When are two calls the same call? When their validated arguments have one canonical text."""
+
+import hashlib
+import math
+from typing import Any
+
+import msgspec
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+def canonical(arguments: dict[str, Any]) -> bytes:
+    """JSON without white space, keys sorted at every depth, strings unescaped and compared code point by code point.
+
+    Minus zero is zero. Raises ValueError for what JSON cannot say: NaN, infinities, lone surrogates.
+    """
+    try:
+        return _encoder.encode(_plain(arguments))
+    except UnicodeEncodeError as error:
+        raise ValueError("a text holds half of a surrogate pair") from error
+
+
+def fingerprint(arguments: dict[str, Any]) -> str:
+    """The SHA-256 of the canonical text, 64 lowercase hex digits."""
+    return hashlib.sha256(canonical(arguments)).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} is not a number that JSON knows")
+        return value + 0.0  # -0.0 becomes 0.0
+    return value
