@@ -14,9 +14,9 @@ SUMS = {
         "app/agents/",
         "config/",
         "templates/",
-        "app/domain.py",
-        "app/auth.py",
-        "app/schemas.py",
+        "app/domain",
+        "app/auth",
+        "app/schemas",
     ),
     "runtime": ("app/runtime/",),
 }
