@@ -177,3 +177,28 @@ class Preview(Output):
     summary: str
     before: dict[str, Any]
     after: dict[str, Any]
+
+
+# People
+
+
+class UserOut(Output):
+    id: int
+    name: str
+    email: str
+    abilities: list[str]
+    created_at: Instant
+    disabled_at: Instant | None
+
+
+class TokenOut(Output):
+    """What may be shown of a token after it was issued: neither its text nor its hash."""
+
+    id: str
+    name: str
+    owner: str
+    kind: str
+    scopes: list[str]
+    created_at: Instant
+    expires_at: Instant | None
+    revoked_at: Instant | None

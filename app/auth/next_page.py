@@ -1,0 +1,41 @@
+"""Where to go after signing in: a page of ours, whatever the address bar said."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from litestar.connection import ASGIConnection
+
+HOME = "/"
+VISIBLE = re.compile(r"/[\x21-\x7e]*")
+
+
+def safe_next(text: str) -> str:
+    """`text` if it is a plain path of ours, with its query; else the home page.
+
+    Browsers drop tabs, read a backslash as a slash and resolve dot segments, so none of these may be there, encoded
+    or not. What a query holds is only data.
+    """
+    path = unquote(re.split(r"[?#]", text, maxsplit=1)[0])
+    tricks = "//" in path or "\\" in text or "\\" in path or not path.isprintable()
+    dots = any(segment in (".", "..") for segment in path.split("/"))
+    return text if VISIBLE.fullmatch(text) and not tricks and not dots else HOME
+
+
+def sign_in_path(page: str) -> str:
+    """The sign-in page that leads on to `page`."""
+    page = safe_next(page)
+    return "/sign-in" if page == HOME else f"/sign-in?next={quote(page, safe='/')}"
+
+
+def wanted_page(connection: ASGIConnection[Any, Any, Any, Any], headers: Mapping[str, str]) -> str:
+    """The page a visitor wanted to see. After an action it is the page that had the button, as far as that is known."""
+    if shown := headers.get("hx-current-url"):
+        parts = urlsplit(shown.encode("ascii", "replace").decode())
+        path, query = parts.path, parts.query
+    elif connection.scope.get("method") == "GET":
+        path, query = quote(connection.scope["path"]), connection.scope["query_string"].decode("latin-1")
+    else:
+        return HOME
+    return f"{path}?{query}" if query else path
