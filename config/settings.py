@@ -45,7 +45,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     return Settings(
         data_dir=data_dir,
         host=values.get("HOST") or "127.0.0.1",
-        port=_whole(values, "PORT", 3336, at_least=0),
+        port=_whole(values, "PORT", 3336, at_least=0, at_most=65_535),
         app_key=values.get("APP_KEY", ""),
         previous_keys=_words(values, "APP_PREVIOUS_KEYS"),
         approval_ttl_s=_whole(values, "APPROVAL_TTL", 72 * HOUR_S),
@@ -65,10 +65,13 @@ def _read_env_file(path: Path) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _whole(values: Mapping[str, str], name: str, default: int, *, at_least: int = 1) -> int:
+def _whole(values: Mapping[str, str], name: str, default: int, *, at_least: int = 1, at_most: int = 10**9) -> int:
     text = values.get(name) or str(default)
-    if not text.isdigit() or int(text) < at_least:
-        raise ValueError(f'{name} must be a whole number of at least {at_least}, not "{text}". Nothing was started.')
+    canonical = text.isascii() and text.isdigit() and len(text) <= len(str(at_most))
+    if not canonical or not at_least <= int(text) <= at_most:
+        raise ValueError(
+            f'{name} must be a whole number from {at_least} to {at_most}, not "{text[:40]}". Nothing was started.'
+        )
     return int(text)
 
 

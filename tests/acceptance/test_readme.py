@@ -53,8 +53,7 @@ def test_every_runnable_command_works_in_a_clone(tmp_path: Path) -> None:
 
 def run(command: str, clone: Path) -> None:
     done = subprocess.run(
-        command,
-        shell=True,
+        ["bash", "-c", command],
         cwd=clone,
         env=environment(),
         capture_output=True,
