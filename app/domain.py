@@ -75,6 +75,12 @@ class Conflict(Refusal):
         self.state = state
 
 
+class Invalid(Refusal):
+    """What was sent has the right shape, and still cannot be meant."""
+
+    status = 422
+
+
 class Unavailable(Refusal):
     """Not now; the same call may go through later."""
 

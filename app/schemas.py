@@ -25,7 +25,7 @@ class Input(Struct, forbid_unknown_fields=True, kw_only=True):
     """A request body. An unknown key is refused by name."""
 
 
-class Output(Struct, kw_only=True, frozen=True):
+class Output(Struct):
     """A response body."""
 
 

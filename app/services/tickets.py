@@ -1,0 +1,241 @@
+"""The life of a ticket. Each verb's rule is one UPDATE whose returned row is the verdict; its event follows.
+
+`version` rises with what a decision to close rests on: status, title, protection and public comments of people.
+Activity rises with public comments of people and with reopening.
+"""
+
+from datetime import datetime
+from typing import Any, NoReturn, cast
+
+from msgspec import UNSET, UnsetType, structs
+from sqlalchemy import ColumnElement, Table, case, delete, exists, insert, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.domain import Conflict, Invalid, NotFound, OperationId, Speaker, Status
+from app.runtime.instants import from_text, to_text
+from app.runtime.principal import Principal
+from app.schemas import AddComment, CommentOut, CreateTicket, EditTicket, Preview, TicketDetail, TicketOut
+from app.services import events
+from app.services.ticket_list import COLUMNS, labels, ticket_out, tickets
+from db.schema import ApprovalRow, CommentRow
+
+approvals = cast("Table", ApprovalRow.__table__)
+comments = cast("Table", CommentRow.__table__)
+
+LAST_WORD = {
+    Speaker.OPERATOR: "the last public word was an operator's",
+    Speaker.REQUESTER: "the last public word was the requester's",
+    Speaker.NONE: "who had the last public word is not known",
+}
+
+
+def show(session: Session, ticket_id: int) -> TicketDetail:
+    row = session.execute(select(*COLUMNS, tickets.c.body).where(tickets.c.id == ticket_id)).one_or_none()
+    if row is None:
+        raise _absent(ticket_id)
+    columns = [comments.c[name] for name in CommentOut.__struct_fields__]
+    said = session.execute(select(*columns).where(comments.c.ticket_id == ticket_id).order_by(comments.c.id))
+    return TicketDetail(ticket=ticket_out(row[:-1]), body=row.body, comments=[CommentOut(*one) for one in said])
+
+
+def create(session: Session, data: CreateTicket, *, by: Principal, now: datetime) -> TicketOut:
+    created_at = _instant("created_at", data.created_at or to_text(now))
+    values = {name: value for name, value in structs.asdict(data).items() if name not in ("labels", "created_at")}
+    values |= dict.fromkeys(("created_at", "updated_at", "last_activity_at"), created_at)
+    values["last_speaker"] = Speaker.REQUESTER if data.requester else Speaker.NONE
+    ticket = ticket_out(session.execute(insert(tickets).values(values).returning(*COLUMNS)).one())
+    ticket.labels = _label(session, ticket.id, data.labels)
+    _record(session, ticket.id, "created", by, now, {"title": data.title})
+    return ticket
+
+
+def edit(session: Session, ticket_id: int, data: EditTicket, *, by: Principal, now: datetime) -> TicketOut:
+    """Change the fields that are set. Refused when `data.version` is set and the ticket has moved."""
+    given = {name: value for name, value in structs.asdict(data).items() if value is not UNSET and name != "version"}
+    if not given:
+        raise Invalid("The edit names no field. Nothing was changed. Name what should change.")
+    if given.get("protected_until"):
+        _instant("protected_until", given["protected_until"])
+    values = {name: value for name, value in given.items() if name != "labels"}
+    weighty = [
+        tickets.c[name].is_distinct_from(values[name]) for name in ("title", "protected_until") if name in values
+    ]
+    if weighty:
+        values["version"] = tickets.c.version + case((or_(*weighty), 1), else_=0)
+    ticket = _change(session, ticket_id, *_seen_at(data.version), updated_at=to_text(now), **values)
+    if ticket is None:
+        _refuse(ticket_id, _look(session, ticket_id))
+    if "labels" in given:
+        session.execute(delete(labels).where(labels.c.ticket_id == ticket_id))
+        ticket.labels = _label(session, ticket_id, given["labels"])
+    _record(session, ticket_id, "edited", by, now, given)
+    return ticket
+
+
+def comment(session: Session, ticket_id: int, data: AddComment, *, by: Principal, now: datetime) -> CommentOut:
+    """Public words of people move the ticket; internal notes and what agents say do not."""
+    if data.speaker is Speaker.NONE or (data.speaker is Speaker.REQUESTER and not data.public):
+        raise Invalid("A comment is an operator's, or the requester's and public. Nothing was added.")
+    kind = data.speaker.value if by.kind == "operator" else "agent"
+    at = to_text(now)
+    moves = {"version": tickets.c.version + 1, "last_activity_at": at, "last_speaker": kind}
+    # The ticket first: it is what protects it from being closed meanwhile, and a crash may part the two.
+    ticket = _change(session, ticket_id, updated_at=at, **(moves if data.public and kind != "agent" else {}))
+    if ticket is None:
+        raise _absent(ticket_id)
+    name = by.name if data.speaker is Speaker.OPERATOR else ticket.requester or "requester"
+    said: dict[str, Any] = {
+        "author_kind": kind,
+        "author_name": name,
+        "body": data.body,
+        "created_at": at,
+        "public": data.public,
+    }
+    row = insert(comments).values(ticket_id=ticket_id, **said).returning(comments.c.id)
+    comment_id = session.execute(row).scalar_one()
+    _record(session, ticket_id, "commented", by, now, {"comment_id": comment_id, "by": kind, "public": data.public})
+    return CommentOut(id=comment_id, **said)
+
+
+def preview_close(session: Session, ticket_id: int, version: int) -> Preview:
+    """What `close` would do, or its refusal."""
+    names = ("title", "status", "version", "last_speaker", "last_activity_at")
+    found = session.execute(select(*(tickets.c[name] for name in names)).where(tickets.c.id == ticket_id)).one_or_none()
+    if found is None or found.status != Status.OPEN or found.version != version:
+        _refuse(ticket_id, found, must_be=Status.OPEN)
+    said = f"{LAST_WORD[found.last_speaker]}, and nothing has happened since {found.last_activity_at}"
+    return Preview(
+        summary=f'Closes ticket {ticket_id}, "{found.title}": {said}.',
+        before={"status": found.status, "version": version},
+        after={"status": Status.CLOSED, "version": version + 1},
+    )
+
+
+def close(
+    session: Session,
+    ticket_id: int,
+    version: int,
+    *,
+    by: Principal,
+    now: datetime,
+    operation: OperationId | None = None,
+) -> TicketOut:
+    """Close a ticket seen at this version.
+
+    With an operation, only while that approval is spent and unended: the same statement ends it as used and writes
+    the event (a trigger does), so no crash can part them.
+    """
+    conditions = [tickets.c.status == Status.OPEN.value, tickets.c.version == version]
+    if operation:
+        conditions.append(_spends(operation, ticket_id))
+    at = to_text(now)
+    ticket = _change(
+        session,
+        ticket_id,
+        *conditions,
+        status=Status.CLOSED.value,
+        version=version + 1,
+        updated_at=at,
+        closed_at=at,
+        closed_by=by.name,
+        closed_by_request=operation,
+    )
+    if ticket is None and operation:
+        raise Conflict(f"Ticket {ticket_id} or its approval changed since it was asked. Nothing was closed.")
+    if ticket is None:
+        _refuse(ticket_id, _look(session, ticket_id), must_be=Status.OPEN)
+    if not operation:
+        _record(session, ticket_id, "closed", by, now, {"version": ticket.version})
+    return ticket
+
+
+def reopen(
+    session: Session, ticket_id: int, version: int | UnsetType = UNSET, *, by: Principal, now: datetime
+) -> TicketOut:
+    """Counts as activity: what was reopened is not stale. Refused when `version` is set and the ticket has moved."""
+    at = to_text(now)
+    ticket = _change(
+        session,
+        ticket_id,
+        tickets.c.status == Status.CLOSED.value,
+        *_seen_at(version),
+        status=Status.OPEN.value,
+        version=tickets.c.version + 1,
+        updated_at=at,
+        last_activity_at=at,
+        closed_at=None,
+        closed_by=None,
+        closed_by_request=None,
+    )
+    if ticket is None:
+        _refuse(ticket_id, _look(session, ticket_id), must_be=Status.CLOSED)
+    _record(session, ticket_id, "reopened", by, now, {"version": ticket.version})
+    return ticket
+
+
+def _change(session: Session, ticket_id: int, *conditions: ColumnElement[bool], **values: Any) -> TicketOut | None:
+    """The ticket after the change; None when there is none of which the conditions hold."""
+    changed = update(tickets).where(tickets.c.id == ticket_id, *conditions).values(values).returning(*COLUMNS)
+    row = session.execute(changed).one_or_none()
+    return None if row is None else ticket_out(row)
+
+
+def _seen_at(version: int | UnsetType) -> list[ColumnElement[bool]]:
+    return [] if version is UNSET else [tickets.c.version == version]
+
+
+def _spends(operation: OperationId, ticket_id: int) -> ColumnElement[bool]:
+    return exists().where(
+        approvals.c.id == operation,
+        approvals.c.subject == _subject(ticket_id),
+        approvals.c.claim_id.is_not(None),
+        approvals.c.ended.is_(None),
+    )
+
+
+def _look(session: Session, ticket_id: int) -> Any:
+    """The status and version it has now, or None when there is none."""
+    found = session.execute(select(tickets.c.status, tickets.c.version).where(tickets.c.id == ticket_id))
+    return found.one_or_none()
+
+
+def _refuse(ticket_id: int, found: Any, *, must_be: Status | None = None) -> NoReturn:
+    if found is None:
+        raise _absent(ticket_id)
+    if must_be and found.status != must_be:
+        why = f"is {found.status}, at version {found.version}"
+    else:
+        why = f"changed since you saw it, and is at version {found.version}"
+    raise Conflict(f"Ticket {ticket_id} {why}. Nothing was changed. See: GET /tickets/{ticket_id}", found.status)
+
+
+def _absent(ticket_id: int) -> NotFound:
+    return NotFound(f"There is no ticket {ticket_id}. Nothing was changed. List them with: GET /tickets")
+
+
+def _label(session: Session, ticket_id: int, names: list[str]) -> list[str]:
+    """The labels the ticket has now."""
+    distinct = sorted(set(names))
+    if distinct:
+        session.execute(insert(labels), [{"ticket_id": ticket_id, "label": name} for name in distinct])
+    return distinct
+
+
+def _instant(field: str, text: str) -> str:
+    """The text, which has an instant's form, if its date exists."""
+    try:
+        if to_text(from_text(text)) == text:
+            return text
+    except ValueError:
+        pass
+    raise Invalid(
+        f'{field} is "{text}", which is no instant. Nothing was changed. Send one like 2026-11-29T17:00:00.000Z.'
+    )
+
+
+def _subject(ticket_id: int) -> str:
+    return f"ticket:{ticket_id}"
+
+
+def _record(session: Session, ticket_id: int, kind: str, by: Principal, now: datetime, data: dict[str, Any]) -> None:
+    events.record(session, subject=_subject(ticket_id), kind=kind, by=by, now=now, data=data)
