@@ -1,5 +1,7 @@
 """The triager's policy. Literal data."""
 
-STALE_AFTER_DAYS = 7  # days without activity
-MAX_ASKS_PER_SWEEP = 10
-COOL_DOWN_HOURS = 24  # after nobody answered, the same ticket is left alone this long
+POLICY = {
+    "stale_after_days": 7,  # days without activity
+    "max_asks_per_sweep": 10,
+    "cool_down_hours": 24,  # when nobody answered in time, the ticket is left alone this long
+}

@@ -5,8 +5,10 @@ Each agent instance keeps its own state, schedules and parked calls in a databas
 
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, text
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+INSTANT_GLOB = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z"
 
 
 class Base(DeclarativeBase):
@@ -96,8 +98,11 @@ class ApprovalRow(Base):
         Index(
             "approvals_live", "principal_key", "tool", "fingerprint", unique=True, sqlite_where=text("ended IS NULL")
         ),
-        Index("approvals_waiting", "requested_at", sqlite_where=text("ended IS NULL")),
-        Index("approvals_ended", "ended_at", sqlite_where=text("ended IS NOT NULL")),
+        Index("approvals_by_request", "requested_at"),
+        Index("approvals_unended", "expires_at", sqlite_where=text("ended IS NULL")),
+        # Text that is no instant would compare as later than any, and so never expire.
+        CheckConstraint(f"expires_at GLOB '{INSTANT_GLOB}'", name="expires_at_is_an_instant"),
+        CheckConstraint(f"use_by GLOB '{INSTANT_GLOB}'", name="use_by_is_an_instant"),
     )
 
 

@@ -1,0 +1,13 @@
+"""Every URL of the product, a file per surface. `.agent()` marks the two that are also tools."""
+
+from routes import agents, approvals, console, health, session, static, tickets
+
+HANDLERS = [
+    health.health,
+    *tickets.routes,
+    *approvals.routes,
+    *agents.routes,
+    *session.routes,
+    console.routes,
+    static.static_file,
+]

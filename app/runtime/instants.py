@@ -5,6 +5,9 @@ Databases and JSON hold exactly this text, so comparing it, in SQL too, is compa
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
 
 Clock = Callable[[], datetime]
 
@@ -26,3 +29,16 @@ def from_text(text: str) -> datetime:
 
 def after(at: datetime, seconds: float) -> str:
     return to_text(at + timedelta(seconds=seconds))
+
+
+def plain(value: Any) -> Any:
+    """Structs, dicts and lists as plain JSON values, their datetimes as our text."""
+    return _with_text(msgspec.to_builtins(value, builtin_types=(datetime,), str_keys=True))
+
+
+def _with_text(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_text(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_text(item) for item in value]
+    return to_text(value) if isinstance(value, datetime) else value

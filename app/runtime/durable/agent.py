@@ -8,12 +8,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from app.runtime.durable.delivery import Settled
-from app.runtime.durable.runs import Runs
+from app.runtime.durable.runs import Run, Runs
 from app.runtime.durable.schedules import Schedules, When
 from app.runtime.durable.state import State
 from app.runtime.durable.storage import Row, Storage
 from app.runtime.instants import Clock
 from app.runtime.tools.client import Tools
+
+__all__ = ["Agent", "Context", "Run", "Settled"]  # all that an agent's module needs of this package
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -1,7 +1,7 @@
 """What the app may ask of a host, whichever it is."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 class Stub(Protocol):
@@ -11,6 +11,7 @@ class Stub(Protocol):
         """Run one of the agent's `rpc` methods as a turn; the answer as plain JSON values."""
 
 
+@runtime_checkable  # Litestar checks a dependency against its annotation
 class Host(Protocol):
     def get(self, agent: str, instance: str) -> Stub:
         """Raises AgentNotRegistered."""

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
 import structlog
 
 from app.runtime import invocation
@@ -18,7 +17,7 @@ from app.runtime.durable.schedules import Schedule, Schedules
 from app.runtime.durable.state import State
 from app.runtime.durable.storage import Storage
 from app.runtime.errors import WiringError
-from app.runtime.instants import Clock
+from app.runtime.instants import Clock, plain
 from app.runtime.principal import Principal
 from app.runtime.registration import Registration
 from app.runtime.steps import Step, reached
@@ -68,7 +67,7 @@ class Instance:
         if method not in self._agent.rpc:
             raise WiringError(f"{type(self._agent).__name__} offers {', '.join(self._agent.rpc)}, not {method}.")
         async with self._turn(trace):
-            return msgspec.to_builtins(await getattr(self._agent, method)())
+            return plain(await getattr(self._agent, method)())
 
     async def alarm(self) -> None:
         """Everything that is due: schedules, each a turn of its own, then the calls that wait."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from app.runtime.durable.storage import Storage
-from app.runtime.instants import to_text
+from app.runtime.instants import plain, to_text
 
 KEPT = 100  # finished runs
 
@@ -38,6 +38,6 @@ class Runs:
 
     def finish(self, run: Run, report: Any, now: datetime) -> None:
         self._storage.sql(
-            "UPDATE runs SET finished_at = ?, report = ? WHERE id = ?", to_text(now), json.dumps(report), run.id
+            "UPDATE runs SET finished_at = ?, report = ? WHERE id = ?", to_text(now), json.dumps(plain(report)), run.id
         )
         self._storage.sql("DELETE FROM runs WHERE id <= ?", run.id - KEPT)

@@ -6,6 +6,8 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+INSTANT_GLOB = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z"
+
 # The receipt of a gated close: the statement that closes the ticket also ends its approval as used and writes the
 # event. One statement, on SQLite and on D1, so no crash can part them.
 CLOSED_BY_REQUEST = """
@@ -46,8 +48,10 @@ def upgrade() -> None:
         sa.Column("superseded_at", sa.String(), nullable=True),
         sa.Column("trace_id", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("id"),
+        sa.CheckConstraint(f"expires_at GLOB '{INSTANT_GLOB}'", name="expires_at_is_an_instant"),
+        sa.CheckConstraint(f"use_by GLOB '{INSTANT_GLOB}'", name="use_by_is_an_instant"),
     )
-    op.create_index("approvals_ended", "approvals", ["ended_at"], sqlite_where=sa.text("ended IS NOT NULL"))
+    op.create_index("approvals_by_request", "approvals", ["requested_at"])
     op.create_index(
         "approvals_live",
         "approvals",
@@ -56,7 +60,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("ended IS NULL"),
     )
     op.create_index("approvals_of_call", "approvals", ["principal_key", "tool", "fingerprint"])
-    op.create_index("approvals_waiting", "approvals", ["requested_at"], sqlite_where=sa.text("ended IS NULL"))
+    op.create_index("approvals_unended", "approvals", ["expires_at"], sqlite_where=sa.text("ended IS NULL"))
 
     op.create_table(
         "events",

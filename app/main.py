@@ -1,0 +1,144 @@
+"""The one module that knows everything: it builds the parts and fits them together. Nothing happens at import."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import import_module
+from os import urandom
+from typing import Any
+
+import structlog
+from litestar import Litestar, Request
+from litestar.config.allowed_hosts import AllowedHostsConfig
+from litestar.di import Provide
+
+from app.auth import Authentication
+from app.domain import OperationId
+from app.runtime.durable.agent import Agent
+from app.runtime.durable.cipher import AppKeyCipher
+from app.runtime.durable.host import Host
+from app.runtime.durable.host_embedded import EmbeddedHost, Parts
+from app.runtime.instants import Clock, utc_now
+from app.runtime.principal import IN_PROCESS, InProcess, Principal
+from app.runtime.registration import Registration, read
+from app.runtime.tools.approvals import NewRequest
+from app.runtime.tools.catalog import Catalog
+from app.runtime.tools.dispatch import ASGIApp
+from app.runtime.tools.pipeline import Pipeline
+from app.services.approval_store import DatabaseApprovalStore
+from app.tracing import Traced
+from config.agents import AGENTS
+from config.settings import SettingMissing, Settings
+from config.triage import POLICY
+from db.engine import Database
+from routes import HANDLERS
+from routes.problems import EXCEPTION_HANDLERS
+from routes.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
+
+POLICIES: dict[str, dict[str, Any]] = {"triager": POLICY}  # what each agent's constructor takes
+LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]  # in-process calls come as localhost
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The whole product, at rest. `app` answers requests; `host` runs agents once somebody runs it."""
+
+    settings: Settings
+    db: Database
+    app: ASGIApp
+    litestar: Litestar  # what `app` wraps
+    host: EmbeddedHost
+    catalog: Catalog
+    clock: Clock
+
+    def close(self) -> None:
+        self.host.close()
+        self.db.close()
+
+
+def create_app(settings: Settings) -> ASGIApp:
+    """The ASGI app alone, as a server takes it. Without a host running beside it, no agent acts."""
+    return build(settings).app
+
+
+def build(
+    settings: Settings, *, clock: Clock = utc_now, new_id: Callable[[], str] = lambda: uuid.uuid4().hex
+) -> System:
+    """Fit the parts together. Opens no file. Raises SettingMissing without APP_KEY, ValueError when it is no key."""
+    if not settings.app_key:
+        raise SettingMissing(
+            "APP_KEY is not set, so waiting calls could not be sealed. Add the line printed by: triager key"
+        )
+    db = Database(settings.database)
+    store = DatabaseApprovalStore(db, settings.approval_ttl_s)
+    pipeline = Pipeline(store, clock, new_id, _notify)
+    registrations = read(AGENTS)
+    parts = Parts(
+        registrations=registrations,
+        make_agent=lambda name: _make_agent(registrations[name]),
+        pipeline=pipeline,
+        store=store,
+        cipher=AppKeyCipher([settings.app_key, *settings.previous_keys], "ledger", urandom),
+        clock=clock,
+        new_trace=new_id,
+    )
+    host = EmbeddedHost(settings.data_dir / "agents", parts)
+    litestar = _litestar(settings, db, host, clock)
+    catalog = Catalog.of(litestar)
+    pipeline.bind(litestar, catalog)  # type: ignore[arg-type]  # Litestar is an ASGI app, by stricter types
+    return System(settings, db, Traced(litestar, new_id), litestar, host, catalog, clock)  # type: ignore[arg-type]
+
+
+def _litestar(settings: Settings, db: Database, host: Host, clock: Clock) -> Litestar:
+    return Litestar(
+        HANDLERS,
+        request_class=StrictRequest,
+        before_request=refuse_unknown_query,
+        type_decoders=TYPE_DECODERS,
+        plugins=[TicketIdSchema()],
+        exception_handlers=EXCEPTION_HANDLERS,
+        middleware=[Authentication(db, clock, secure_cookies=settings.secure_cookies)],
+        allowed_hosts=AllowedHostsConfig([*LOOPBACK, settings.host, *settings.allowed_hosts]),
+        dependencies={
+            "db": _provide(lambda: db),
+            "host": _provide(lambda: host),
+            "settings": _provide(lambda: settings),
+            "now": _provide(clock),
+            "by": _provide(_by),
+            "operation": _provide(_operation),
+        },
+        openapi_config=None,
+        logging_config=None,
+    )
+
+
+def _provide(value: Callable[..., Any]) -> Provide:
+    return Provide(value, use_cache=False, sync_to_thread=False)
+
+
+def _by(request: Request[Principal, Any, Any]) -> Principal:
+    return request.user
+
+
+def _operation(request: Request[Principal, Any, Any]) -> OperationId | None:
+    call = request.scope.get(IN_PROCESS)
+    return OperationId(call.operation) if isinstance(call, InProcess) and call.operation else None
+
+
+def _make_agent(registration: Registration) -> Agent[Any]:
+    agent_class = getattr(import_module(registration.module), registration.class_name)
+    agent: Agent[Any] = agent_class(**POLICIES.get(registration.name, {}))
+    return agent
+
+
+def _notify(request: NewRequest) -> None:
+    log.info(
+        "approval_requested",
+        request_id=request.id,
+        subject=request.subject,
+        by=request.principal_key,
+        what=request.preview.get("summary"),
+        approve=f"POST /approvals/{request.id}/approve",
+    )

@@ -1,0 +1,75 @@
+"""How a command talks to the running host: one JSON line each way over a Unix socket that only its owner can open."""
+
+import asyncio
+import hashlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+Command = Callable[[], Awaitable[Any]]
+PATH_MAX_BYTES = 103  # what every system's socket names hold
+log = structlog.get_logger()
+
+
+class ControlFailed(Exception):
+    """The running host could not carry the command out; its message says why."""
+
+
+def socket_path(data_dir: Path) -> Path:
+    """In the data directory, or, where that name is too long for a socket, in a private folder of the temporary one."""
+    path = data_dir / "host.sock"
+    if len(os.fsencode(path)) <= PATH_MAX_BYTES:
+        return path
+    digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"triager-{os.getuid()}-{digest}" / "host.sock"
+
+
+@asynccontextmanager
+async def listening(path: Path, commands: Mapping[str, Command]) -> AsyncIterator[None]:
+    """Answer commands for the block. The caller holds the host's lock, so a socket that is there is a dead one's."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(msgspec.json.encode(await _carry_out(await reader.readline(), commands)) + b"\n")
+        await writer.drain()
+        writer.close()
+
+    old = os.umask(0o177)
+    try:
+        server = await asyncio.start_unix_server(answer, path)
+    finally:
+        os.umask(old)
+    async with server:
+        yield
+    path.unlink(missing_ok=True)
+
+
+async def ask(path: Path, command: str) -> Any:
+    """The running host's answer. Raises ConnectionError or FileNotFoundError when none runs, ControlFailed when it failed."""
+    reader, writer = await asyncio.open_unix_connection(path)
+    try:
+        writer.write(command.encode() + b"\n")
+        answer = msgspec.json.decode(await reader.readline() or b'{"error": "the host stopped"}')
+    finally:
+        writer.close()
+    if "error" in answer:
+        raise ControlFailed(answer["error"])
+    return answer["ok"]
+
+
+async def _carry_out(line: bytes, commands: Mapping[str, Command]) -> dict[str, Any]:
+    name = line.decode(errors="replace").strip()
+    if name not in commands:
+        return {"error": f'The running host knows no command "{name}". Nothing was executed. Restart it.'}
+    try:
+        return {"ok": await commands[name]()}
+    except Exception as error:
+        log.exception("control_failed", command=name)
+        return {"error": str(error)}

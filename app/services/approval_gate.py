@@ -1,0 +1,132 @@
+"""The approvals as an agent's call meets them. Each write is one statement whose returned row is the verdict.
+
+Spelled in SQL because the protocol is: see `app/runtime/tools/approvals.py` for what each promises.
+"""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, text
+from sqlalchemy.orm import Session
+
+from app.runtime import invocation
+from app.runtime.instants import after, to_text
+from app.runtime.tools.approvals import CHANGED, Approval, NewRequest
+from app.services.approval_rows import deadline_of, status_of
+
+IN_THE_WAY = """
+principal_key = :principal_key AND tool = :tool AND fingerprint = :fingerprint AND (
+  ended IS NULL OR ended IN ('used', 'unknown') OR ended_reason = :changed
+  OR (ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)))
+"""
+ASK = f"""
+INSERT INTO approvals
+  (id, tool, input, fingerprint, principal_key, subject, preview, requested_at, expires_at, trace_id)
+SELECT :id, :tool, :input, :fingerprint, :principal_key, :subject, :preview, :now, :expires_at, :trace_id
+WHERE NOT EXISTS (SELECT 1 FROM approvals WHERE {IN_THE_WAY})
+ON CONFLICT DO NOTHING RETURNING id
+"""  # noqa: S608 (constant text)
+STANDING = "id, decision, reason, expires_at, use_by, claim_id, ended, ended_reason, until_at"
+CONSUME = """
+UPDATE approvals SET claim_id = :claim_id, consumed_at = coalesce(consumed_at, :now)
+WHERE id = :id AND decision = 'approved' AND ended IS NULL
+  AND (claim_id = :claim_id OR (claim_id IS NULL AND use_by > :now))
+RETURNING id
+"""
+LAPSE = """
+UPDATE approvals SET ended = 'expired', ended_at = :now
+WHERE id = :id AND ended IS NULL AND claim_id IS NULL AND coalesce(use_by, expires_at) <= :now
+RETURNING id
+"""
+END = """
+UPDATE approvals SET ended = 'cancelled', ended_at = :now, ended_reason = :reason
+WHERE id = :id AND ended IS NULL RETURNING id
+"""
+FENCE = """
+INSERT INTO approvals (id, tool, input, fingerprint, principal_key, subject, preview, requested_at, expires_at,
+  ended, ended_at, ended_reason)
+VALUES (:id, :tool, '{}', '', :principal_key, '', '{}', :now, :now, 'cancelled', :now, 'never asked')
+ON CONFLICT DO NOTHING RETURNING id
+"""
+WITHDRAW = """
+UPDATE approvals SET ended = 'cancelled', ended_at = :now, ended_reason = :reason
+WHERE id IN (SELECT value FROM json_each(:ids)) AND principal_key = :principal_key
+  AND ended IS NULL AND claim_id IS NULL
+RETURNING id
+"""
+WITHDRAWN = """
+INSERT INTO events (subject, kind, actor, request_id, trace_id, data, at)
+SELECT subject, 'withdrawn', principal_key, id, :trace_id, json_object('reason', :reason), :now
+FROM approvals WHERE id IN (SELECT value FROM json_each(:ids))
+"""
+
+
+def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> Approval | None:
+    """Insert first, look afterwards: None when people are asked now, else what is in the way."""
+    call = {
+        "principal_key": request.principal_key,
+        "tool": request.tool,
+        "fingerprint": request.fingerprint,
+        "changed": CHANGED,
+        "now": to_text(now),
+    }
+    row = {
+        "id": request.id,
+        "input": json.dumps(request.input),
+        "subject": request.subject,
+        "preview": json.dumps(request.preview),
+        "expires_at": after(now, ttl_s),
+        "trace_id": invocation.trace_id(),
+    }
+    if _verdict(session, ASK, **call, **row):
+        return None
+    query = f"SELECT {STANDING} FROM approvals WHERE {IN_THE_WAY} ORDER BY ended IS NOT NULL, requested_at DESC LIMIT 1"  # noqa: S608
+    met = session.execute(text(query), call).first()
+    return _approval(met, now) if met else Approval(request.id, "cancelled", to_text(now), False, "try again", None)
+
+
+def statuses(session: Session, ids: list[str], now: datetime) -> dict[str, Approval]:
+    query = f"SELECT {STANDING} FROM approvals WHERE id IN (SELECT value FROM json_each(:ids))"  # noqa: S608
+    rows = session.execute(text(query), {"ids": json.dumps(ids)})
+    return {row.id: _approval(row, now) for row in rows}
+
+
+def consume(session: Session, request_id: str, claim_id: str, now: datetime) -> bool:
+    return _verdict(session, CONSUME, id=request_id, claim_id=claim_id, now=to_text(now))
+
+
+def lapse(session: Session, request_id: str, now: datetime) -> bool:
+    return _verdict(session, LAPSE, id=request_id, now=to_text(now))
+
+
+def end(session: Session, request_id: str, reason: str, now: datetime) -> bool:
+    return _verdict(session, END, id=request_id, reason=reason, now=to_text(now))
+
+
+def fence(session: Session, request_id: str, tool: str, principal_key: str, now: datetime) -> bool:
+    return _verdict(session, FENCE, id=request_id, tool=tool, principal_key=principal_key, now=to_text(now))
+
+
+def withdraw(session: Session, ids: list[str], principal_key: str, reason: str, now: datetime) -> list[str]:
+    said = {"reason": f"withdrawn: {reason}", "now": to_text(now)}
+    own = {"ids": json.dumps(ids), "principal_key": principal_key}
+    withdrawn = [row.id for row in session.execute(text(WITHDRAW), said | own)]
+    if withdrawn:
+        trace = {"trace_id": invocation.trace_id()}
+        session.execute(text(WITHDRAWN), said | trace | {"ids": json.dumps(withdrawn)})
+    return withdrawn
+
+
+def undelivered(session: Session) -> list[tuple[str, str]]:
+    query = "SELECT principal_key, id FROM approvals WHERE ended IS NULL AND decision IS NOT NULL ORDER BY decided_at"
+    return [(row.principal_key, row.id) for row in session.execute(text(query))]
+
+
+def _verdict(session: Session, statement: str, **values: Any) -> bool:
+    return session.execute(text(statement), values).first() is not None
+
+
+def _approval(row: Row[Any], now: datetime) -> Approval:
+    reason = row.ended_reason or row.reason
+    return Approval(row.id, status_of(row, now), deadline_of(row), row.claim_id is not None, reason, row.until_at)

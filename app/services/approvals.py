@@ -1,0 +1,113 @@
+"""The approvals as people meet them: the only place that knows which request can be answered. Every door calls it."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row, and_, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.domain import Conflict, NotFound
+from app.runtime.instants import after, to_text
+from app.runtime.principal import Principal
+from app.schemas import ApprovalOut, ApprovalPage, Pruned
+from app.services import events
+from app.services.approval_rows import status_of
+from db.schema import ApprovalRow
+
+PENDING_MAX, RESOLVED_MAX = 50, 20
+COLUMNS = [column for column in ApprovalRow.__table__.columns if column.name not in ("fingerprint", "trace_id")]
+
+
+def listing(session: Session, now: datetime) -> ApprovalPage:
+    """The newest requests that can be answered, and the newest that no longer can: two statements."""
+    at = to_text(now)
+    answerable = and_(ApprovalRow.ended.is_(None), ApprovalRow.decision.is_(None), ApprovalRow.expires_at > at)
+    newest = select(*COLUMNS).order_by(ApprovalRow.requested_at.desc(), ApprovalRow.id)
+    asked = ApprovalRow.fingerprint != ""  # a tombstone was never asked
+    pending = session.execute(newest.where(answerable).limit(PENDING_MAX))
+    resolved = session.execute(newest.where(~answerable, asked).limit(RESOLVED_MAX))
+    return ApprovalPage(pending=[_out(row, now) for row in pending], resolved=[_out(row, now) for row in resolved])
+
+
+def approve(
+    session: Session, request_id: str, *, by: Principal, now: datetime, reason: str | None, use_ttl_s: float
+) -> ApprovalOut:
+    """Record a yes, usable for `use_ttl_s` seconds. Raises NotFound, or Conflict with the word that stands."""
+    return _resolve(session, request_id, by, now, decision="approved", reason=reason, use_by=after(now, use_ttl_s))
+
+
+def reject(
+    session: Session, request_id: str, *, by: Principal, now: datetime, reason: str | None, until_at: str | None
+) -> ApprovalOut:
+    """Record a no, remembered until `until_at`, or always. Raises as `approve` does."""
+    ended = {"ended": "rejected", "ended_at": to_text(now), "until_at": until_at}
+    return _resolve(session, request_id, by, now, decision="rejected", reason=reason, **ended)
+
+
+def prune(session: Session, older_than_days: int, now: datetime) -> Pruned:
+    """Delete requests that ended, or lapsed unspent, longer ago than this. A remembered rejection stays."""
+    before = to_text(now - timedelta(days=older_than_days))
+    remembered = and_(
+        ApprovalRow.ended == "rejected",
+        ApprovalRow.superseded_at.is_(None),
+        or_(ApprovalRow.until_at.is_(None), ApprovalRow.until_at > to_text(now)),
+    )
+    lapsed = and_(
+        ApprovalRow.ended.is_(None),
+        ApprovalRow.claim_id.is_(None),
+        func.coalesce(ApprovalRow.use_by, ApprovalRow.expires_at) <= before,
+    )
+    gone = session.execute(
+        delete(ApprovalRow)
+        .where(or_(and_(ApprovalRow.ended_at <= before, ~remembered), lapsed))
+        .returning(ApprovalRow.id)
+    ).all()
+    return Pruned(pruned=len(gone), before=before)
+
+
+def _resolve(session: Session, request_id: str, by: Principal, now: datetime, **answer: Any) -> ApprovalOut:
+    at = to_text(now)
+    row = session.execute(
+        update(ApprovalRow)
+        .where(
+            ApprovalRow.id == request_id,
+            ApprovalRow.decision.is_(None),
+            ApprovalRow.ended.is_(None),
+            ApprovalRow.expires_at > at,
+        )
+        .values(decided_at=at, decided_by=by.name, **answer)
+        .returning(*COLUMNS)
+    ).first()
+    if row is None:
+        raise _not_answerable(session, request_id, now)
+    events.record(
+        session,
+        subject=row.subject,
+        kind=row.decision,
+        by=by,
+        now=now,
+        request_id=request_id,
+        data={"reason": row.reason} if row.reason else None,
+    )
+    return _out(row, now)
+
+
+def _not_answerable(session: Session, request_id: str, now: datetime) -> NotFound | Conflict:
+    row = session.execute(select(*COLUMNS).where(ApprovalRow.id == request_id)).first()
+    if row is None:
+        return NotFound("There is no such request. Nothing was decided. List them with: GET /approvals")
+    word = row.decision or _word(row, now)  # the first answer stands, whatever became of it since
+    who = f" by {row.decided_by}" if row.decided_by else ""
+    again = " The agent may ask again later." if word == "expired" else ""
+    return Conflict(f"This request is {word}{who} already. Nothing was decided.{again}", state=word)
+
+
+def _out(row: Row[Any], now: datetime) -> ApprovalOut:
+    fields = {name: getattr(row, name) for name in ApprovalOut.__struct_fields__ if name not in ("status", "principal")}
+    return ApprovalOut(**fields, status=_word(row, now), principal=row.principal_key)
+
+
+def _word(row: Row[Any], now: datetime) -> str:
+    """The status for people: a call being carried out is still approved, one whose time is over has expired."""
+    status = status_of(row, now)
+    return {"spent": "approved", "lapsed": "expired"}.get(status, status)

@@ -1,0 +1,29 @@
+"""Operators' doors to the agents, and the wall in front of everybody else's."""
+
+from typing import Any
+
+from litestar import HttpMethod, get, post, route
+from litestar.di import NamedDependency
+from litestar.exceptions import PermissionDeniedException
+
+from app.auth import operator
+from app.runtime.durable.host import Host
+
+
+@get("/ops/agents/triager", name="agents.triager.show", guards=[operator])
+async def show_triager(host: NamedDependency[Host]) -> dict[str, Any]:
+    return {"report": await host.get("triager", "main").call("report")}
+
+
+@post("/ops/agents/triager/sweep", name="agents.triager.sweep", guards=[operator], status_code=200)
+async def sweep_now(host: NamedDependency[Host]) -> dict[str, Any]:
+    return {"swept": await host.get("triager", "main").call("sweep")}
+
+
+@route(["/agents", "/agents/{rest:path}"], http_method=list(HttpMethod), public=True, include_in_schema=False)
+async def deny() -> None:
+    """Nobody reaches an instance from outside, and no answer tells which exist."""
+    raise PermissionDeniedException("Agents cannot be reached here. Nothing was executed. See: /ops/agents/triager")
+
+
+routes = (show_triager, sweep_now, deny)
