@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from importlib import import_module
 from os import urandom
 from typing import Any
@@ -58,11 +57,6 @@ class System:
         self.db.close()
 
 
-def create_app(settings: Settings) -> ASGIApp:
-    """The ASGI app alone, as a server takes it. Without a host running beside it, no agent acts."""
-    return build(settings).app
-
-
 def build(
     settings: Settings, *, clock: Clock = utc_now, new_id: Callable[[], str] = lambda: uuid.uuid4().hex
 ) -> System:
@@ -87,8 +81,8 @@ def build(
     host = EmbeddedHost(settings.data_dir / "agents", parts)
     litestar = _litestar(settings, db, host, clock)
     catalog = Catalog.of(litestar)
-    pipeline.bind(litestar, catalog)  # type: ignore[arg-type]  # Litestar is an ASGI app, by stricter types
-    return System(settings, db, Traced(litestar, new_id), litestar, host, catalog, clock)  # type: ignore[arg-type]
+    pipeline.bind(litestar, catalog)
+    return System(settings, db, Traced(litestar, new_id), litestar, host, catalog, clock)
 
 
 def _litestar(settings: Settings, db: Database, host: Host, clock: Clock) -> Litestar:

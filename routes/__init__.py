@@ -1,8 +1,10 @@
 """Every URL of the product, a file per surface. `.agent()` marks the two that are also tools."""
 
+from litestar.types import ControllerRouterHandler
+
 from routes import agents, approvals, console, health, session, static, tickets
 
-HANDLERS = [
+HANDLERS: list[ControllerRouterHandler] = [
     health.health,
     *tickets.routes,
     *approvals.routes,

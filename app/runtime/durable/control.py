@@ -30,11 +30,16 @@ def socket_path(data_dir: Path) -> Path:
     return Path(tempfile.gettempdir()) / f"triager-{os.getuid()}-{digest}" / "host.sock"
 
 
-@asynccontextmanager
-async def listening(path: Path, commands: Mapping[str, Command]) -> AsyncIterator[None]:
-    """Answer commands for the block. The caller holds the host's lock, so a socket that is there is a dead one's."""
+def prepare(path: Path) -> None:
+    """Make room. The caller holds the host's lock, so a socket that is there is a dead host's."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
+
+
+@asynccontextmanager
+async def listening(path: Path, commands: Mapping[str, Command]) -> AsyncIterator[None]:
+    """Answer commands for the block."""
+    prepare(path)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(msgspec.json.encode(await _carry_out(await reader.readline(), commands)) + b"\n")
@@ -48,11 +53,11 @@ async def listening(path: Path, commands: Mapping[str, Command]) -> AsyncIterato
         os.umask(old)
     async with server:
         yield
-    path.unlink(missing_ok=True)
+    prepare(path)
 
 
 async def ask(path: Path, command: str) -> Any:
-    """The running host's answer. Raises ConnectionError or FileNotFoundError when none runs, ControlFailed when it failed."""
+    """The running host's answer. Raises OSError when none listens, ControlFailed when it could not do it."""
     reader, writer = await asyncio.open_unix_connection(path)
     try:
         writer.write(command.encode() + b"\n")

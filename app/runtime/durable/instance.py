@@ -66,37 +66,40 @@ class Instance:
         """Run one of the agent's `rpc` methods as a turn. Its answer comes back as plain JSON values."""
         if method not in self._agent.rpc:
             raise WiringError(f"{type(self._agent).__name__} offers {', '.join(self._agent.rpc)}, not {method}.")
-        async with self._turn(trace):
+        async with self._turn(method, trace):
             return plain(await getattr(self._agent, method)())
 
     async def alarm(self) -> None:
         """Everything that is due: schedules, each a turn of its own, then the calls that wait."""
-        async with self._turn(None):
+        async with self._turn("alarm"):
             due = self._schedules.due(self._clock())
         for schedule in due:
-            async with self._turn(None):
+            async with self._turn(schedule.callback):
                 await self._run(schedule)
-        async with self._turn(None):
+        async with self._turn("deliver"):
             await self._delivery.deliver(self._ledger.due(self._clock()))
 
     async def wake(self, request_ids: list[str], trace: str | None) -> None:
         """These were answered: deliver them now."""
-        async with self._turn(trace):
+        async with self._turn("wake", trace):
             await self._delivery.deliver(request_ids)
 
     @asynccontextmanager
-    async def _turn(self, trace: str | None) -> AsyncIterator[None]:
+    async def _turn(self, what: str, trace: str | None = None) -> AsyncIterator[None]:
         async with self._lock:
-            with invocation.begin(trace or self._new_trace()):
+            with invocation.begin(trace or self._new_trace()) as own:
                 if not self._started:
                     await self._agent.on_start()
                     self._started = True
                 try:
                     yield
                 finally:
-                    self._set_alarm(
-                        min(filter(None, (self._schedules.next_at(), self._ledger.next_at())), default=None)
-                    )
+                    self._set_alarm(self._next_at())
+                    if own.statements:
+                        log.info("turn", what=what, instance=self._agent.name, statements=own.statements)
+
+    def _next_at(self) -> str | None:
+        return min(filter(None, (self._schedules.next_at(), self._ledger.next_at())), default=None)
 
     async def _run(self, schedule: Schedule) -> None:
         arguments = () if schedule.payload is None else (schedule.payload,)
