@@ -1,6 +1,7 @@
 """HTML answers: Jinja with autoescape, a strict policy for the browser, and instants that people can read."""
 
-from datetime import UTC, datetime
+import re
+from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -11,6 +12,7 @@ from markupsafe import Markup
 
 from app.runtime.instants import from_text
 from app.runtime.principal import agent_of
+from app.schemas import INSTANT
 from config.settings import ROOT
 
 TEMPLATES = ROOT / "templates"
@@ -29,7 +31,7 @@ WHOLE = {"HX-Retarget": "body", "HX-Reswap": "innerHTML"}
 
 def page(template: str, *, status: int = 200, **context: Any) -> Response[str]:
     """A rendered template, with the headers every HTML answer carries. `_name.html` is a fragment, never a page."""
-    html = _environment().get_template(template).render(context)
+    html = _environment().get_template(template).render(context, status=status)
     headers = SECURITY if template.startswith("_") else SECURITY | WHOLE
     return Response(html, media_type=MediaType.HTML, status_code=status, headers=headers)
 
@@ -44,7 +46,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"when": when, "subject": subject, "who": who}
+    environment.filters |= {"when": when, "exact": exact, "dated": dated, "subject": subject, "who": who}
     environment.globals["static"] = static_url
     return environment
 
@@ -56,9 +58,26 @@ def static_url(name: str) -> str:
 
 
 def when(instant: str, now: datetime) -> Markup:
-    at = from_text(instant).astimezone(UTC)
-    exact = f"{at.day} {at:%b %Y, %H:%M} UTC"
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(instant, exact, relative(at, now))
+    """ "2 hours ago", with the exact time at hand."""
+    at = from_text(instant)
+    return _time(instant, relative(at, now), f"{at.day} {at:%b %Y, %H:%M} UTC")
+
+
+def exact(instant: str, now: datetime) -> Markup:
+    """ "3 Dec, 17:00", with the year and zone at hand."""
+    at = from_text(instant)
+    year = "" if at.year == now.year else f" {at.year}"
+    return _time(instant, f"{at.day} {at:%b}{year}, {at:%H:%M}", f"{at.day} {at:%b %Y, %H:%M} UTC")
+
+
+def dated(text: str, now: datetime) -> Markup:
+    """A sentence whose instants, written for machines, read as dates."""
+    parts = re.split(f"({INSTANT.strip('^$')})", text)
+    return Markup("").join(exact(part, now) if index % 2 else part for index, part in enumerate(parts))
+
+
+def _time(instant: str, words: str, title: str) -> Markup:
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(instant, title, words)
 
 
 def relative(at: datetime, now: datetime) -> str:
@@ -72,7 +91,7 @@ def relative(at: datetime, now: datetime) -> str:
     size, unit = next(
         (size, unit)
         for size, unit in ((DAY_S, "day"), (HOUR_S, "hour"), (MINUTE_S, "minute"))
-        if distance >= 2 * size or size == MINUTE_S
+        if round(distance / size, 1) >= 1
     )
     count = round(distance / size)
     words = f"{count} {unit}{'' if count == 1 else 's'}"

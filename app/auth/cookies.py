@@ -22,7 +22,7 @@ def guest_name(secure: bool) -> str:
 
 def make(name: str, value: str, *, secure: bool, max_age_s: int | None = None) -> Cookie:
     """Without `max_age_s` it lasts until the browser closes; 0 deletes it."""
-    return Cookie(name, value, max_age=max_age_s, secure=secure, httponly=True, samesite="lax")
+    return Cookie(name, value=value, max_age=max_age_s, secure=secure, httponly=True, samesite="lax")
 
 
 def guest(cookies: Mapping[str, str], *, secure: bool) -> str:

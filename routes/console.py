@@ -1,0 +1,172 @@
+"""The console: one page, the fragment that keeps it fresh, and three actions. The rules are the services'.
+
+Without JavaScript an action is a form and a redirect; htmx gets the part of the page that changed.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+
+from litestar import Request, Response, Router, get, post
+from litestar.di import NamedDependency, Provide
+from litestar.exceptions import HTTPException
+from litestar.params import FromPath, FromQuery, URLEncodedBody
+from litestar.response import Redirect
+from msgspec import Struct
+from sqlalchemy.orm import Session
+
+from app.auth import BrowserSession, console, operator
+from app.domain import Refusal
+from app.runtime.durable.host import Host, Stub
+from app.runtime.instants import to_text
+from app.runtime.principal import Principal
+from app.schemas import ApprovalOut, ApprovalPage, Reason, TicketPage
+from app.services import approvals
+from app.services.ticket_list import TicketQuery, listing
+from config.settings import Settings
+from config.triage import POLICY
+from db.engine import Database
+from routes.pages import page
+from routes.problems import headers_of, log_bug, problem_of
+
+TICKETS_SHOWN = 40
+DONE = {
+    "approved": "Approved. The agent carries it out within seconds.",
+    "rejected": "Rejected. The agent will not ask again.",
+    "swept": "The sweep is done. The report says what it found.",
+}
+
+
+class Answer(Struct):
+    reason: Reason = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What the page is made from, for whoever sits at it."""
+
+    request: Request[Principal, Any, Any]
+    db: Database
+    now: datetime
+    host: Host
+
+    async def show(self, template: str, *, notice: str | None = None, status: int = 200, **more: Any) -> Response[str]:
+        answers, tickets = await self.db.read(_tables, self.now)
+        auth = self.request.auth
+        return page(
+            template,
+            status=status,
+            notice=notice,
+            bad=status >= 400,  # noqa: PLR2004
+            approvals=answers,
+            tickets=tickets,
+            report=await self.agent.call("report"),
+            requests={one.id: one for one in answers.pending + answers.resolved},
+            csrf=auth.csrf if isinstance(auth, BrowserSession) else "",
+            name=self.request.user.name,
+            now=self.now,
+            **more,
+        )
+
+    async def act(self, action: Awaitable[Any], done: str) -> Response[Any]:
+        """A refusal is shown on the page it happened on."""
+        try:
+            await action
+        except Refusal as refusal:
+            return await self._changed(str(refusal), refusal.status)
+        if not self._is_htmx:
+            return Redirect(f"/?done={done}", status_code=303)
+        return await self._changed(DONE[done])
+
+    async def _changed(self, notice: str, status: int = 200) -> Response[str]:
+        if self._is_htmx:
+            return await self.show("_fragment.html", part="_live.html", notice=notice, status=status)
+        return await self.show("console.html", notice=notice, status=status)
+
+    @property
+    def agent(self) -> Stub:
+        return self.host.get("triager", "main")
+
+    @property
+    def _is_htmx(self) -> bool:
+        return self.request.headers.get("hx-request") == "true"
+
+
+def _tables(session: Session, now: datetime) -> tuple[ApprovalPage, TicketPage]:
+    stale_since = to_text(now - timedelta(days=POLICY["stale_after_days"]))
+    query = TicketQuery(newest=True, limit=TICKETS_SHOWN, stale_since=stale_since)
+    return approvals.listing(session, now=now), listing(session, query)
+
+
+async def desk(
+    request: Request[Principal, Any, Any],
+    db: NamedDependency[Database],
+    now: NamedDependency[datetime],
+    host: NamedDependency[Host],
+) -> Desk:
+    return Desk(request, db, now, host)
+
+
+@get("/", name="console.index")
+async def index(desk: NamedDependency[Desk], done: FromQuery[str | None] = None) -> Response[str]:
+    return await desk.show("console.html", notice=DONE.get(done or ""))
+
+
+@get("/console/panels", name="console.panels")
+async def panels(desk: NamedDependency[Desk]) -> Response[str]:
+    return await desk.show("_fragment.html", part="_panels.html")
+
+
+@post("/console/approvals/{request_id:str}/approve", name="console.approve", guards=[operator], status_code=200)
+async def approve(
+    request_id: FromPath[str],
+    data: URLEncodedBody[Answer],
+    desk: NamedDependency[Desk],
+    by: NamedDependency[Principal],
+    settings: NamedDependency[Settings],
+) -> Response[Any]:
+    use_ttl_s = settings.approval_use_ttl_s
+    said = _answer(desk, approvals.approve, request_id, by=by, reason=data.reason or None, use_ttl_s=use_ttl_s)
+    return await desk.act(said, "approved")
+
+
+@post("/console/approvals/{request_id:str}/reject", name="console.reject", guards=[operator], status_code=200)
+async def reject(
+    request_id: FromPath[str],
+    data: URLEncodedBody[Answer],
+    desk: NamedDependency[Desk],
+    by: NamedDependency[Principal],
+) -> Response[Any]:
+    said = _answer(desk, approvals.reject, request_id, by=by, reason=data.reason or None, until_at=None)
+    return await desk.act(said, "rejected")
+
+
+@post("/console/sweep", name="console.sweep", guards=[operator], status_code=200)
+async def sweep(desk: NamedDependency[Desk]) -> Response[Any]:
+    return await desk.act(desk.agent.call("sweep"), "swept")
+
+
+async def _answer(desk: Desk, service: Callable[..., ApprovalOut], request_id: str, **said: Any) -> None:
+    approval = await desk.db.write(service, request_id, now=desk.now, **said)
+    desk.host.wake([(approval.principal, approval.id)])
+
+
+def error_page(request: Request[Any, Any, Any], error: Exception) -> Response[str]:
+    problem = problem_of(error)
+    if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        log_bug(request, error)
+    shown = page("error.html", status=problem.status, title=problem.title, detail=problem.detail)
+    shown.headers |= headers_of(error)
+    return shown
+
+
+routes = Router(
+    "/",
+    route_handlers=[index, panels, approve, reject, sweep],
+    guards=[console],
+    dependencies={"desk": Provide(desk)},
+    exception_handlers={Refusal: error_page, HTTPException: error_page, Exception: error_page},
+    include_in_schema=False,
+)
