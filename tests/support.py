@@ -6,12 +6,21 @@ They are services, so a test writes `await database.write(a_ticket, title="Print
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx
+from litestar import Litestar
+from litestar.di import Provide
+from litestar.types import ASGIApp, Receive, Scope, Send
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
+from app.domain import OperationId
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
+from db.engine import Database
 from db.schema import ApprovalRow, CommentRow, LabelRow, TicketRow, UserRow
+from routes import tickets
+from routes.problems import EXCEPTION_HANDLERS
+from routes.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
 
 NOW = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)  # what the `now` fixture says
 OPERATOR = Principal("operator", "1", "Ops On-Call", frozenset({"operate"}))
@@ -68,3 +77,38 @@ def a_spent_approval(session: Session, ticket_id: int = 1, version: int = 1, **c
     said = {"decision": "approved", "decided_at": ago(0), "decided_by": "Ops On-Call", "use_by": ago(-1)}
     spent = {"claim_id": f"claim-{ticket_id}", "consumed_at": ago(0)}
     return an_approval(session, ticket_id, version, **(said | spent | columns))
+
+
+def an_api(
+    database: Database,
+    *more_routes: Any,
+    by: Principal | None = OPERATOR,
+    operation: OperationId | None = None,
+) -> httpx.AsyncClient:
+    """A client of the ticket routes as `by` sees them. Who calls is given, so no statement is spent on finding out."""
+
+    def signed_in(app: ASGIApp) -> ASGIApp:
+        async def middleware(scope: Scope, receive: Receive, send: Send) -> None:
+            scope["user"] = by
+            await app(scope, receive, send)
+
+        return middleware
+
+    given = {"db": database, "by": by, "now": NOW, "operation": operation}
+    app = Litestar(
+        [*tickets.routes, *more_routes],
+        request_class=StrictRequest,
+        before_request=refuse_unknown_query,
+        type_decoders=TYPE_DECODERS,
+        plugins=[TicketIdSchema()],
+        exception_handlers=EXCEPTION_HANDLERS,
+        dependencies={name: _constant(value) for name, value in given.items()},
+        middleware=[signed_in],
+        openapi_config=None,
+        logging_config=None,
+    )
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
+
+
+def _constant(value: Any) -> Provide:
+    return Provide(lambda: value, sync_to_thread=False)

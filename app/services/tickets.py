@@ -205,7 +205,7 @@ def _refuse(ticket_id: int, found: Any, *, must_be: Status | None = None) -> NoR
     if must_be and found.status != must_be:
         why = f"is {found.status}, at version {found.version}"
     else:
-        why = f"changed since you saw it, and is at version {found.version}"
+        why = f"is at version {found.version}, not at the one you saw"
     raise Conflict(f"Ticket {ticket_id} {why}. Nothing was changed. See: GET /tickets/{ticket_id}", found.status)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
+from support import OPERATOR, TRIAGER, a_spent_approval, a_ticket, ago, an_approval
 
 from app.domain import Conflict, Invalid, NotFound, OperationId, Speaker, Status
 from app.runtime import invocation
@@ -15,7 +16,6 @@ from app.schemas import AddComment, CreateTicket, EditTicket
 from app.services import tickets
 from db.engine import Database
 from db.schema import ApprovalRow, EventRow, TicketRow
-from tests.support import OPERATOR, TRIAGER, a_spent_approval, a_ticket, ago, an_approval
 
 pytestmark = pytest.mark.anyio
 
@@ -216,7 +216,7 @@ async def test_reopening_forgets_the_close_and_counts_as_activity(do: Do, databa
     ],
 )
 async def test_what_is_not_there_cannot_change(do: Do, verb: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    with pytest.raises(NotFound, match="There is no ticket 9007199254740991. Nothing was changed"):
+    with pytest.raises(NotFound, match=r"There is no ticket 9007199254740991\."):
         await do(verb, 2**53 - 1, *args)
 
 
