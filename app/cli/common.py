@@ -10,10 +10,13 @@ import rich_click as click
 
 from app import migrations
 from app.domain import Refusal
+from app.runtime.principal import Principal
 from config.settings import Settings, load
 from db.engine import Database
 
 T = TypeVar("T")
+
+SHELL = Principal("operator", "shell", "the machine's owner", frozenset({"operate"}))
 
 
 def settings() -> Settings:

@@ -39,6 +39,6 @@ def plain(value: Any) -> Any:
 def _with_text(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _with_text(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_with_text(item) for item in value]
     return to_text(value) if isinstance(value, datetime) else value

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, and_, delete, func, or_, select, update
+from sqlalchemy import Row, and_, delete, func, or_, select, text, update
 from sqlalchemy.orm import Session
 
 from app.domain import Conflict, NotFound
@@ -22,7 +22,7 @@ def listing(session: Session, now: datetime) -> ApprovalPage:
     """The newest requests that can be answered, and the newest that no longer can: two statements."""
     at = to_text(now)
     answerable = and_(ApprovalRow.ended.is_(None), ApprovalRow.decision.is_(None), ApprovalRow.expires_at > at)
-    newest = select(*COLUMNS).order_by(ApprovalRow.requested_at.desc(), ApprovalRow.id)
+    newest = select(*COLUMNS).order_by(ApprovalRow.requested_at.desc(), text("rowid DESC"))
     asked = ApprovalRow.fingerprint != ""  # a tombstone was never asked
     pending = session.execute(newest.where(answerable).limit(PENDING_MAX))
     resolved = session.execute(newest.where(~answerable, asked).limit(RESOLVED_MAX))

@@ -1,0 +1,97 @@
+"""`triager demo`: the whole story in a temporary directory, and a check of its books at the end."""
+
+import asyncio
+import sys
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import rich_click as click
+
+from app.cli import common
+from app.cli.books import Books, books, problems
+from app.cli.seeding import operator_alone, seed
+from app.cli.story import CAP, Story, story
+from app.cli.ticket_file import parse
+from app.cli.tickets import instant
+from app.domain import Refusal
+from app.services import imports
+from db.engine import Database
+
+SWEEPS_MAX = 1_000
+
+
+@click.command("demo")
+@click.option("--tickets", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A CSV file.")
+@click.option("--now", callback=instant, metavar="INSTANT", help="When the story begins, as 2025-10-17T12:00:00Z.")
+@click.option("--answers", type=click.Choice(["approve", "reject"]), default="approve", help="With --tickets.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the transcript.")
+def demo(file: Path | None, now: datetime, answers: str, as_json: bool) -> None:
+    """Tell the whole story: the triager asks, a person answers, one ticket closes because somebody said yes.
+
+    With --tickets, import that file instead, sweep hourly, and answer everything until nothing is left to ask.
+    """
+    content = file.read_bytes() if file else None
+    told, found = asyncio.run(_tell(content, now, answers, silent=as_json))
+    broken = problems(told, found)
+    if as_json:
+        common.print_json(_summary(told, found))
+    else:
+        click.echo(f"Closed: {found.closed}. Declined: {found.declined}. Statements at most: {told.statements}.")
+    for problem in broken:
+        click.echo(f"The books do not balance: {problem}", err=True)
+    if not as_json and not broken:
+        click.echo("The books balance: every answer was carried out, each ticket at most once.")
+    sys.exit(bool(broken))
+
+
+async def _tell(content: bytes | None, now: datetime, answers: str, *, silent: bool) -> tuple[Story, Books]:
+    async def from_file(db: Database, at: datetime) -> str:
+        good, bad = parse(content or b"", at)
+        if bad:
+            raise Refusal(f"Line {bad[0].line}: {bad[0].problem}. {len(bad)} rows are bad. Nothing was told.")
+        await db.write(imports.keep, good, by=common.SHELL, now=at)
+        return await operator_alone(db, at)
+
+    def say(line: str) -> None:
+        if not silent:
+            click.echo(line)
+
+    with TemporaryDirectory(prefix="triager-demo-") as folder:
+        async with story(Path(folder), now, from_file if content else seed, say) as told:
+            await (_unattended(told, answers) if content else _by_hand(told))
+            return told, await books(told)
+
+
+async def _by_hand(told: Story) -> None:
+    """Approve the first request, reject the second, let the agent finish, sweep again."""
+    await told.sweep()
+    first, second = await told.pending()
+    await told.answer(first, "approve")
+    await told.answer(second, "reject")
+    await told.sweep()
+
+
+async def _unattended(told: Story, verb: str) -> None:
+    """A sweep that asked less than it may has left nothing to ask."""
+    swept = await told.sweep()
+    for _ in range(SWEEPS_MAX):
+        for request in await told.pending():
+            await told.answer(request, verb)
+        if swept["asked"] < CAP:
+            return
+        swept = await told.sweep_of_the_hour()
+
+
+def _summary(told: Story, found: Books) -> dict[str, Any]:
+    return {
+        "sweeps": told.sweeps,
+        "closed": found.closed,
+        "declined": found.declined,
+        "settled": list(told.settled.values()),
+        "statements": told.statements,
+    }
+
+
+commands: list[click.Command] = [demo]

@@ -1,0 +1,76 @@
+"""`triager seed` and `triager import`. Both write the database, also beside a running host."""
+
+import secrets
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import rich_click as click
+from sqlalchemy.orm import Session
+
+from app.cli import common
+from app.cli.ticket_file import parse
+from app.runtime.instants import utc_now
+from app.services import imports, tokens
+from db import fixtures
+from db.engine import Database
+
+
+@click.command("seed")
+def seed() -> None:
+    """Put the example tickets into a database without tickets, and an operator into one without people."""
+    with common.database(common.settings()) as db:
+        token = common.run(plant(db, utc_now()))
+    if token:
+        click.echo(token)
+        click.echo(f"The token of {fixtures.NAME}, shown only this once. Paste it at /sign-in.", err=True)
+    else:
+        click.echo("There are people already; a token was printed when they came. Another: triager token issue")
+
+
+async def plant(db: Database, now: datetime) -> str | None:
+    """Seed what is empty. The new operator's token, or None when there are people already."""
+    text = tokens.fresh(secrets.token_bytes)
+    return text if await db.write(_plant, text, now) else None
+
+
+def _plant(session: Session, text: str, now: datetime) -> bool:
+    planted = fixtures.plant(session, now)
+    if planted:
+        tokens.issue(session, text, now, name="operator-cli", email=fixtures.EMAIL, scopes=[], expires_at=None)
+    return planted
+
+
+def instant(_context: click.Context, _parameter: click.Parameter, text: str | None) -> datetime:
+    """An instant as a caller writes it; without one, the clock's."""
+    try:
+        at = datetime.fromisoformat(text) if text else utc_now()
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    if at.tzinfo is None:
+        raise click.BadParameter("it names no time zone; end it with Z or an offset")
+    return at
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--now", callback=instant, metavar="INSTANT", help="What counts as now, as 2026-03-09T12:00:00Z.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def import_file(file: Path, now: datetime, as_json: bool) -> None:
+    """Import tickets from the CSV FILE: good rows are kept, bad ones reported by line, with exit 1.
+
+    Columns: external_id, title, created_at; body, closed_at, comments. Repeat it as often as you like.
+    """
+    good, bad = parse(file.read_bytes(), now)
+    with common.database(common.settings()) as db:
+        done = common.run(db.write(imports.keep, good, by=common.SHELL, now=now))
+    if as_json:
+        common.print_json({"added": done.added, "updated": done.updated, "unchanged": done.unchanged, "bad": bad})
+    else:
+        for row in bad:
+            click.echo(f"{file}:{row.line}: {row.problem}. The row was left out.", err=True)
+        click.echo(f"{done.added} added, {done.updated} updated, {done.unchanged} unchanged, {len(bad)} bad.")
+    sys.exit(bool(bad))
+
+
+commands: list[click.Command] = [seed, import_file]
