@@ -157,7 +157,8 @@ def error_page(request: Request[Any, Any, Any], error: Exception) -> Response[st
     problem = problem_of(error)
     if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
         log_bug(request, error)
-    shown = page("error.html", status=problem.status, title=problem.title, detail=problem.detail)
+    said = {"title": problem.title, "detail": problem.detail, "trace_id": problem.trace_id}
+    shown = page("error.html", status=problem.status, **said)
     shown.headers |= headers_of(error)
     return shown
 

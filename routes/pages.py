@@ -89,9 +89,7 @@ def relative(at: datetime, now: datetime) -> str:
     if distance > RELATIVE_UP_TO_DAYS * DAY_S:
         return f"{at.day} {at:%b %Y}"
     size, unit = next(
-        (size, unit)
-        for size, unit in ((DAY_S, "day"), (HOUR_S, "hour"), (MINUTE_S, "minute"))
-        if round(distance / size, 1) >= 1
+        (size, unit) for size, unit in ((DAY_S, "day"), (HOUR_S, "hour"), (MINUTE_S, "minute")) if distance >= size
     )
     count = round(distance / size)
     words = f"{count} {unit}{'' if count == 1 else 's'}"

@@ -4,7 +4,7 @@ from functools import cache
 from mimetypes import guess_type
 
 from litestar import Response, get
-from litestar.params import FromPath
+from litestar.params import FromPath, FromQuery
 
 from app.domain import NotFound
 from routes.pages import TEMPLATES
@@ -13,9 +13,9 @@ ROOT = TEMPLATES / "static"
 HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
 
 
-@get("/static/{name:path}", name="static.file", include_in_schema=False)
-async def static_file(name: FromPath[str]) -> Response[bytes]:
-    """Pages link to a file by its content (`pages.static_url`), so a browser may keep it for ever."""
+@get("/static/{name:path}", name="static.file", public=True, include_in_schema=False)
+async def static_file(name: FromPath[str], v: FromQuery[str] = "") -> Response[bytes]:
+    """`v` is the file's content in short (`pages.static_url`): a browser may keep what it has for ever."""
     content = _files().get(name.lstrip("/"))
     if content is None:
         raise NotFound("There is no such file. Pages name those they need.")
