@@ -12,7 +12,7 @@ from litestar.handlers import BaseRouteHandler
 from litestar.routes import HTTPRoute
 
 from app.check.finding import Finding, fail, warn
-from app.main import create_app
+from app.main import build
 from app.runtime.errors import WiringError
 from app.runtime.tools.agent_route import MARK, Mark
 from app.runtime.tools.catalog import Catalog
@@ -25,9 +25,13 @@ def findings() -> list[Finding]:
     with TemporaryDirectory() as directory:
         settings = Settings(data_dir=Path(directory), app_key=base64.b64encode(bytes(32)).decode())
         try:
-            return list(app_findings(create_app(settings), AGENTS))
+            system = build(settings)
         except WiringError as error:
             return [fail("wiring", str(error))]
+        try:
+            return list(app_findings(system.litestar, AGENTS))
+        finally:
+            system.close()
 
 
 def app_findings(app: Litestar, agents: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:

@@ -1,0 +1,108 @@
+"""The command as a user runs it: fast help, one clear line for a refusal, one JSON document where asked."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from app.cli import COMMANDS, load, table
+
+NO_COLOUR = {"NO_COLOR": "1", "COLUMNS": "200"}
+
+
+def triager(*arguments: str, data_dir: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from app.cli import main; main(prog_name='triager')", *arguments],
+        env={**os.environ, **NO_COLOUR, "DATA_DIR": str(data_dir), **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", list(table()))
+def test_every_command_in_the_table_loads_under_its_own_name(name: str) -> None:
+    module, line = table()[name]
+    assert load(module, name).name == name
+    assert line.endswith(".")
+
+
+def test_every_command_of_the_modules_is_in_the_table() -> None:
+    modules = {module for module, _ in COMMANDS.values()}
+    offered = {command.name for module in modules for command in import_module(module).commands}
+    assert offered == set(COMMANDS)
+
+
+def test_help_imports_neither_the_app_nor_the_database() -> None:
+    script = "import sys; from app.cli import main; main(['--help'], standalone_mode=False)"
+    script += "; print([name for name in ('alembic', 'sqlalchemy', 'litestar') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "import" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_app_itself_never_loads_alembic() -> None:
+    script = "import sys, app.main; print('alembic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_the_schema_goes_up_and_down_and_is_told(tmp_path: Path) -> None:
+    def current() -> object:
+        return json.loads(triager("db", "current", "--json", data_dir=tmp_path).stdout)["current"]
+
+    assert current() is None
+    assert triager("db", "upgrade", data_dir=tmp_path).returncode == 0
+    assert current() == "0001"
+    assert triager("db", "downgrade", "base", data_dir=tmp_path).returncode == 0
+    assert current() is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "said"),
+    [
+        (("db", "current"), {"PORT": "many"}, "PORT must be a whole number"),
+        (("db", "downgrade", "base"), {}, "There is no database"),
+        (("user", "list"), {}, "Run: triager db upgrade"),
+    ],
+)
+def test_a_refusal_is_one_line_on_stderr_and_exit_1(
+    arguments: tuple[str, ...], environ: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    done = triager(*arguments, data_dir=tmp_path, **environ)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert said in done.stderr
+
+
+def test_an_unknown_revision_is_refused(tmp_path: Path) -> None:
+    triager("db", "upgrade", data_dir=tmp_path)
+    done = triager("db", "downgrade", "nowhere", data_dir=tmp_path)
+    assert done.returncode == 1
+    assert "nowhere" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_command_exits_2(tmp_path: Path) -> None:
+    done = triager("clsoe", data_dir=tmp_path)
+    assert done.returncode == 2
+    assert "No such command" in done.stderr
+
+
+def test_a_reader_that_went_away_is_no_traceback(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-c", "from app.cli import main; main(['db', 'current', '--json'])"],
+        env={**os.environ, "DATA_DIR": str(tmp_path)},
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert "Traceback" not in done.stderr

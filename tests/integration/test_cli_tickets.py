@@ -1,0 +1,120 @@
+"""Seeding and importing, on a real database."""
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.cli.seeding import seed
+from app.cli.tickets import import_file
+from app.domain import Speaker
+from app.services import imports, tickets, tokens
+from app.services.imports import ForeignTicket, Imported
+from db.engine import Database
+from db.schema import TicketRow, UserRow
+from tests.support import OPERATOR, a_ticket, ago, an_operator
+
+ROW = "a#1,Printer on fire,2026-03-01T00:00:00Z"
+
+
+def foreign(**values: Any) -> ForeignTicket:
+    row = {"external_id": "a#1", "title": "Printer", "body": "", "created_at": ago(20), "closed_at": None}
+    return ForeignTicket(**row | {"last_speaker": Speaker.NONE} | values)
+
+
+def importing(database: Database, now: datetime, *given: ForeignTicket) -> Imported:
+    return asyncio.run(database.write(imports.keep, list(given), by=OPERATOR, now=now))
+
+
+def the_ticket(session: Session) -> Any:
+    return session.execute(select(TicketRow)).scalar_one()
+
+
+def count(session: Session, table: type) -> int:
+    return session.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def test_seeding_gives_two_stale_tickets_and_a_token_that_works(database: Database, now: datetime) -> None:
+    token = asyncio.run(seed(database, now))
+    assert token
+    rows = asyncio.run(database.read(lambda session: session.execute(select(TicketRow)).scalars().all()))
+    stale = [row.title for row in rows if row.status == "open" and row.last_activity_at < ago(7)]
+    assert stale == ["Login page 500s on Safari", "Stale: invoice export truncates"]
+    assert {row.last_speaker for row in rows if row.title in stale} == {"operator"}
+    holder = asyncio.run(database.read(tokens.find, tokens.hashed(token), now))
+    assert holder
+    assert holder.principal.name == "Ops On-Call"
+
+
+def test_seeding_twice_changes_nothing(database: Database, now: datetime) -> None:
+    asyncio.run(seed(database, now))
+    assert asyncio.run(seed(database, now)) is None
+    assert asyncio.run(database.read(count, TicketRow)) == 4
+    assert len(asyncio.run(database.read(tokens.listing))) == 1
+
+
+def test_seeding_brings_no_operator_to_a_database_with_people(database: Database, now: datetime) -> None:
+    asyncio.run(database.write(an_operator, email="own@example.test"))
+    asyncio.run(database.write(a_ticket))
+    assert asyncio.run(seed(database, now)) is None
+    assert asyncio.run(database.read(count, UserRow)) == 1
+    assert asyncio.run(database.read(count, TicketRow)) == 1
+
+
+def test_a_second_import_of_the_same_file_changes_nothing(database: Database, now: datetime) -> None:
+    assert importing(database, now, foreign()) == Imported(1, 0, 0)
+    assert importing(database, now, foreign()) == Imported(0, 0, 1)
+
+
+def test_a_changed_title_moves_the_version_and_a_changed_body_does_not(database: Database, now: datetime) -> None:
+    importing(database, now, foreign())
+    assert importing(database, now, foreign(body="Still.")) == Imported(0, 1, 0)
+    assert asyncio.run(database.read(the_ticket)).version == 1
+    assert importing(database, now, foreign(title="Fire")) == Imported(0, 1, 0)
+    assert asyncio.run(database.read(the_ticket)).version == 2
+
+
+def test_a_ticket_that_was_closed_there_is_closed_here(database: Database, now: datetime) -> None:
+    importing(database, now, foreign())
+    assert importing(database, now, foreign(closed_at=ago(3))) == Imported(0, 1, 0)
+    row = asyncio.run(database.read(the_ticket))
+    assert (row.status, row.closed_at, row.version) == ("closed", ago(3), 2)
+
+
+def test_an_import_neither_reopens_nor_closes_against_what_happened_here_later(
+    database: Database, now: datetime
+) -> None:
+    importing(database, now, foreign(closed_at=ago(3)))
+    ticket_id = asyncio.run(database.read(the_ticket)).id
+    asyncio.run(database.write(tickets.reopen, ticket_id, by=OPERATOR, now=now))
+    assert importing(database, now, foreign(closed_at=ago(3))) == Imported(0, 0, 1)
+    assert asyncio.run(database.read(the_ticket)).status == "open"
+    asyncio.run(database.write(tickets.close, ticket_id, 2, by=OPERATOR, now=now))
+    version = asyncio.run(database.read(the_ticket)).version
+    assert importing(database, now, foreign()) == Imported(0, 0, 1)
+    row = asyncio.run(database.read(the_ticket))
+    assert (row.status, row.version) == ("closed", version)
+
+
+def test_the_command_keeps_good_rows_tells_bad_ones_and_exits_1(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATA_DIR", str(database.path.parent))
+    file = tmp_path / "tickets.csv"
+    file.write_text(f"external_id,title,created_at\n{ROW}\na#2,,2026-03-01T00:00:00Z\n")
+    told = CliRunner().invoke(import_file, [str(file), "--now", "2026-03-09T12:00:00Z"])
+    assert told.exit_code == 1
+    assert told.stdout == "1 added, 0 updated, 0 unchanged, 1 bad.\n"
+    assert f"{file}:3: title has 0 characters" in told.stderr
+    assert asyncio.run(database.read(the_ticket)).title == "Printer on fire"
+
+
+def test_the_command_refuses_a_now_without_a_time_zone(tmp_path: Path) -> None:
+    (tmp_path / "tickets.csv").touch()
+    told = CliRunner().invoke(import_file, [str(tmp_path / "tickets.csv"), "--now", "2026-03-09"])
+    assert told.exit_code == 2
