@@ -10,6 +10,7 @@ from app.domain import Refusal
 from app.main import build, look
 from app.runtime.durable import control
 from app.runtime.durable.lock import HostLock
+from app.tracing import configure_logs
 from config.settings import Settings
 
 COUNTERS = ("open", "stale", "asked", "closed", "refused", "deferred")
@@ -22,6 +23,7 @@ def sweep(as_json: bool) -> None:
     """Let the triager look at the queue now: through the running host, or, when none runs, in one turn of its own."""
     settings = common.settings()
     common.check_schema(settings)
+    configure_logs()
     summary = asyncio.run(_sweep(settings))
     if as_json:
         common.print_json(summary)

@@ -11,7 +11,7 @@ import rich_click as click
 
 from app.cli import common
 from app.cli.books import Books, books, problems
-from app.cli.seeding import operator_alone, seed
+from app.cli.seeding import seed
 from app.cli.story import CAP, Story, story
 from app.cli.ticket_file import parse
 from app.cli.tickets import instant
@@ -52,7 +52,7 @@ async def _tell(content: bytes | None, now: datetime, answers: str, *, silent: b
         if bad:
             raise Refusal(f"Line {bad[0].line}: {bad[0].problem}. {len(bad)} rows are bad. Nothing was told.")
         await db.write(imports.keep, good, by=common.SHELL, now=at)
-        return await operator_alone(db, at)
+        return await seed(db, at) or ""
 
     def say(line: str) -> None:
         if not silent:

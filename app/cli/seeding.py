@@ -1,27 +1,23 @@
-"""A first operator and their token; the example tickets."""
+"""The example tickets, and a first operator with a token."""
 
 import secrets
 from datetime import datetime
 
-from app.services import tokens, users
+from sqlalchemy.orm import Session
+
+from app.services import tokens
 from db import fixtures
 from db.engine import Database
 
-TOKEN_NAME = "operator-cli"  # noqa: S105 (what the token is called)
-
 
 async def seed(db: Database, now: datetime) -> str | None:
-    """Put the examples into empty tables. The operator's token when the operator is new: it is shown only this once."""
-    return await _token(db, now) if await db.write(fixtures.plant, now) else None
-
-
-async def operator_alone(db: Database, now: datetime) -> str:
-    """The operator of the examples, without the tickets. Their token."""
-    await db.write(users.add, fixtures.NAME, fixtures.EMAIL, [users.OPERATE], now)
-    return await _token(db, now)
-
-
-async def _token(db: Database, now: datetime) -> str:
+    """Fill what is empty. The new operator's token, or None when there are people already."""
     text = tokens.fresh(secrets.token_bytes)
-    await db.write(tokens.issue, text, now, name=TOKEN_NAME, email=fixtures.EMAIL, scopes=[], expires_at=None)
-    return text
+    return text if await db.write(_seed, text, now) else None
+
+
+def _seed(session: Session, text: str, now: datetime) -> bool:
+    planted = fixtures.plant(session, now)
+    if planted:
+        tokens.issue(session, text, now, name="operator-cli", email=fixtures.EMAIL, scopes=[], expires_at=None)
+    return planted

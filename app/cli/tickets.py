@@ -20,7 +20,7 @@ def seed() -> None:
         token = common.run(seeding.seed(db, utc_now()))
     if token:
         click.echo(token)
-        click.echo(f"The token of {fixtures.OPERATOR['name']}, shown only this once. Paste it at /sign-in.", err=True)
+        click.echo(f"The token of {fixtures.NAME}, shown only this once. Paste it at /sign-in.", err=True)
     else:
         click.echo("There are people already; a token was printed when they came. Another: triager token issue")
 
