@@ -1,11 +1,16 @@
 """`triager db`: move the schema of the app's database."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import rich_click as click
 from alembic.util import CommandError
 
 from app import migrations
 from app.cli import common
-from app.domain import NotFound
+from app.domain import NotFound, Refusal
+from app.runtime.durable.lock import HostLock
 
 
 @click.group("db")
@@ -16,23 +21,36 @@ def db() -> None:
 @db.command()
 def upgrade() -> None:
     """Bring the database to the newest schema. Makes it when there is none."""
-    path = common.settings().database
-    migrations.upgrade(path)
-    click.echo(f"{path} is at schema {migrations.current(path)}.")
+    with _database_alone() as path:
+        migrations.upgrade(path)
+        click.echo(f"{path} is at schema {migrations.current(path)}.")
 
 
 @db.command()
 @click.argument("revision")
 def downgrade(revision: str) -> None:
     """Bring the database back to REVISION; `base` empties it."""
-    path = common.settings().database
-    if migrations.current(path) is None:
-        raise NotFound(f"There is no database {path} to downgrade. Nothing was done.")
+    with _database_alone() as path:
+        if migrations.current(path) is None:
+            raise NotFound(f"There is no database {path} to downgrade. Nothing was done.")
+        try:
+            migrations.downgrade(path, revision)
+        except CommandError as error:
+            raise NotFound(f"{error}. Nothing was done. The revisions are in db/migrations/versions.") from None
+        click.echo(f"{path} is at schema {migrations.current(path) or 'base'}.")
+
+
+@contextmanager
+def _database_alone() -> Iterator[Path]:
+    """The database's path, while no host runs on it. Raises Refusal beside one: its schema must not move under it."""
+    settings = common.settings()
+    lock = HostLock(settings.data_dir / "host.lock")
+    if holder := lock.take():
+        raise Refusal(f"Process {holder.pid} is serving this database. Nothing was done. Stop it first.")
     try:
-        migrations.downgrade(path, revision)
-    except CommandError as error:
-        raise NotFound(f"{error}. Nothing was done. The revisions are in db/migrations/versions.") from None
-    click.echo(f"{path} is at schema {migrations.current(path) or 'base'}.")
+        yield settings.database
+    finally:
+        lock.release()
 
 
 @db.command()

@@ -9,6 +9,7 @@ import rich_click as click
 from msgspec import Struct, structs
 
 from app.cli import common
+from app.main import look
 from app.runtime.instants import utc_now
 from app.services import tokens, users
 
@@ -72,7 +73,7 @@ def lifetime(_context: click.Context, _parameter: click.Parameter, text: str | N
 @as_json_option
 def token_issue(name: str, email: str, tools: str | None, expires: timedelta | None, as_json: bool) -> None:
     """Issue a token and print it, this once. It acts as its owner, or with --tools may only call tools."""
-    scopes = [] if tools is None else tokens.scopes_from(tools)
+    scopes = [] if tools is None else tokens.scopes_from(tools, {tool.name for tool in look().catalog})
     text, now = tokens.fresh(secrets.token_bytes), utc_now()
     with common.database(common.settings()) as db:
         expires_at = now + expires if expires else None

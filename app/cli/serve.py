@@ -61,11 +61,10 @@ def _serve(settings: Settings, lock: HostLock, *, with_link: bool) -> None:
         where = f"{settings.host}:{settings.port}"
         raise Refusal(f"{where} cannot be listened on: {error.strerror}. Set PORT, or 0 for any.") from None
     lock.announce(address)
+    link = f"\nSign in, once, within ten minutes: {_link(settings, address)}" if with_link else ""
 
     def ready() -> None:
-        click.echo(f"Triager serves {address}")
-        if with_link:
-            click.echo(f"Sign in, once, within ten minutes: {_link(settings, address)}")
+        click.echo(f"Triager serves {address}{link}")
 
     try:
         asyncio.run(serving.serve(system, listener, ready))
