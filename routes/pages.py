@@ -21,7 +21,7 @@ RELATIVE_UP_TO_DAYS = 60  # farther away than this, a date says more
 
 SECURITY = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer, browsers send our own forms with "Origin: null"
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }

@@ -136,3 +136,6 @@ def _old(request: Browser, settings: Settings) -> str | None:
     """The row of the session this browser has, to be deleted."""
     cookie = request.cookies.get(cookies.session_name(settings.secure_cookies))
     return tokens.hashed(cookie) if cookie else None
+
+
+routes = (sign_in_page, sign_in, link_page, use_link, sign_out)

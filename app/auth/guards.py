@@ -63,7 +63,7 @@ def _denied(principal: Principal) -> PermissionDeniedException:
 
 def _sign_in_first(connection: Connection) -> HTTPException:
     # htmx follows a redirect and would swap the sign-in form into the middle of a page; it is told to leave instead.
-    where = sign_in_path(wanted_page(connection, connection.headers))
+    where = sign_in_path(wanted_page(connection))
     if connection.headers.get("hx-request") == "true":
         return NotAuthorizedException("Sign in first. Nothing was executed.", headers={"HX-Redirect": where})
     return HTTPException("Sign in first. Nothing was executed.", status_code=303, headers={"Location": where})

@@ -1,9 +1,8 @@
 """Where to go after signing in: a page of ours, whatever the address bar said."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from litestar.connection import ASGIConnection
 
@@ -29,13 +28,11 @@ def sign_in_path(page: str) -> str:
     return "/sign-in" if page == HOME else f"/sign-in?next={quote(page, safe='/')}"
 
 
-def wanted_page(connection: ASGIConnection[Any, Any, Any, Any], headers: Mapping[str, str]) -> str:
-    """The page a visitor wanted to see. After an action it is the page that had the button, as far as that is known."""
-    if shown := headers.get("hx-current-url"):
-        parts = urlsplit(shown.encode("ascii", "replace").decode())
-        path, query = parts.path, parts.query
-    elif connection.scope.get("method") == "GET":
-        path, query = quote(connection.scope["path"]), connection.scope["query_string"].decode("latin-1")
-    else:
+def wanted_page(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
+    """The page a visitor wants to see; after an action, the page whose button it was, as far as that is known."""
+    if shown := connection.headers.get("hx-current-url"):
+        return "/" + shown.partition("://")[2].partition("/")[2]
+    if connection.scope.get("method") != "GET":
         return HOME
+    path, query = quote(connection.scope["path"]), connection.scope["query_string"].decode("latin-1")
     return f"{path}?{query}" if query else path

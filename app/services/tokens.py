@@ -4,7 +4,6 @@ The text is shown once. Its hash is what is stored and looked up: the secret in 
 hash proves the text, and no comparison leaks anything.
 """
 
-import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from datetime import datetime
@@ -21,7 +20,6 @@ from app.schemas import TokenOut
 from app.services.users import normal
 from db.schema import TokenRow, UserRow
 
-SCOPE = re.compile(r"(?:tool:)?([a-z][a-z0-9_]*)")
 LIVE = and_(TokenRow.revoked_at.is_(None), or_(TokenRow.expires_at.is_(None), TokenRow.expires_at > bindparam("now")))
 FIND = (
     select(TokenRow.id, TokenRow.name, TokenRow.kind, TokenRow.scopes, TokenRow.user_id)
@@ -60,17 +58,17 @@ def find(session: Session, hashed: str, now: datetime) -> Holder | None:
     return Holder(row.user_id, row.id, principal)
 
 
-def scopes_from(text: str, known: set[str] | None = None) -> list[str]:
+def scopes_from(text: str, known: set[str]) -> list[str]:
     """The scopes that a comma list of tool names or `tool:` scopes means, each once, in order.
 
-    Exact names only. Raises Refusal for an empty list, for anything else, and for a tool that is not `known`.
+    Exact names of `known` tools only; anything else, an empty list too, raises Refusal.
     """
     names = []
     for entry in text.split(","):
-        match = SCOPE.fullmatch(entry.strip())
-        if not match or (known is not None and match[1] not in known):
+        name = entry.strip().removeprefix("tool:")
+        if name not in known:
             raise Refusal(f'"{entry.strip()}" names no tool. No token was issued. See: triager tool list')
-        names.append(match[1])
+        names.append(name)
     return [f"tool:{name}" for name in dict.fromkeys(names)]
 
 

@@ -53,7 +53,7 @@ def test_every_page_forbids_scripts_and_styles_that_are_not_our_files() -> None:
     answer = page("error.html", status=404, title="Not here", detail="Nothing was changed.", trace_id=None)
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'; ")
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
-    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "no-store"
     for file in TEMPLATES.glob("*.html"):
