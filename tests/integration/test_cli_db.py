@@ -8,21 +8,14 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
-from app.cli import COMMANDS, load, table
+from app.cli import COMMANDS, load, main, table
+from app.runtime.durable.lock import HostLock
 
-NO_COLOUR = {"NO_COLOR": "1", "COLUMNS": "200"}
 
-
-def triager(*arguments: str, data_dir: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from app.cli import main; main(prog_name='triager')", *arguments],
-        env={**os.environ, **NO_COLOUR, "DATA_DIR": str(data_dir), **environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def triager(*arguments: str, data_dir: Path, **environ: str) -> Result:
+    return CliRunner().invoke(main, arguments, env={"DATA_DIR": str(data_dir), **environ}, prog_name="triager")
 
 
 @pytest.mark.parametrize("name", list(table()))
@@ -57,9 +50,9 @@ def test_the_schema_goes_up_and_down_and_is_told(tmp_path: Path) -> None:
         return json.loads(triager("db", "current", "--json", data_dir=tmp_path).stdout)["current"]
 
     assert current() is None
-    assert triager("db", "upgrade", data_dir=tmp_path).returncode == 0
+    assert triager("db", "upgrade", data_dir=tmp_path).exit_code == 0
     assert current() == "0001"
-    assert triager("db", "downgrade", "base", data_dir=tmp_path).returncode == 0
+    assert triager("db", "downgrade", "base", data_dir=tmp_path).exit_code == 0
     assert current() is None
 
 
@@ -75,21 +68,31 @@ def test_a_refusal_is_one_line_on_stderr_and_exit_1(
     arguments: tuple[str, ...], environ: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     done = triager(*arguments, data_dir=tmp_path, **environ)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert said in done.stderr
 
 
 def test_an_unknown_revision_is_refused(tmp_path: Path) -> None:
     triager("db", "upgrade", data_dir=tmp_path)
     done = triager("db", "downgrade", "nowhere", data_dir=tmp_path)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "nowhere" in done.stderr
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", [("upgrade",), ("downgrade", "base")])
+def test_the_schema_does_not_move_under_a_running_host(command: tuple[str, ...], tmp_path: Path) -> None:
+    lock = HostLock(tmp_path / "host.lock")
+    lock.take()
+    done = triager("db", *command, data_dir=tmp_path)
+    lock.release()
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert f"Process {os.getpid()} is serving this database. Nothing was done." in done.stderr
+
+
 def test_an_unknown_command_exits_2(tmp_path: Path) -> None:
     done = triager("clsoe", data_dir=tmp_path)
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "No such command" in done.stderr
 
 

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
+from support import OPERATOR, a_ticket, ago, an_operator
 
 from app.cli.tickets import import_file, plant
 from app.domain import Speaker
@@ -16,7 +17,6 @@ from app.services import imports, tickets, tokens
 from app.services.imports import ForeignTicket, Imported
 from db.engine import Database
 from db.schema import TicketRow, UserRow
-from tests.support import OPERATOR, a_ticket, ago, an_operator
 
 ROW = "a#1,Printer on fire,2026-03-01T00:00:00Z"
 
