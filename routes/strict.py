@@ -6,12 +6,14 @@
 import json
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 from litestar import Request
 from litestar.enums import RequestEncodingType
 from litestar.exceptions import ClientException, ValidationException
+from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.spec import OpenAPIType, Schema
 from litestar.params import BodyKwarg, QueryParameter
 from litestar.plugins import OpenAPISchemaPlugin
@@ -75,7 +77,7 @@ async def refuse_unknown_query(request: Request[Any, Any, Any]) -> None:
     """
     if not request.scope["query_string"] or not request.route_handler.resolve_include_in_schema():
         return
-    known = _query_parameters(request.route_handler.parsed_fn_signature.parameters)
+    known = _query_parameters(request.route_handler)
     seen: set[str] = set()
     for key, value in request.query_params.multi_items():
         fault = _fault(key, value, known, seen)
@@ -84,9 +86,11 @@ async def refuse_unknown_query(request: Request[Any, Any, Any]) -> None:
         seen.add(key)
 
 
-def _query_parameters(parameters: dict[str, FieldDefinition]) -> dict[str, FieldDefinition]:
-    how = {name: field.kwarg_definition for name, field in parameters.items()}
-    return {q.name or name: parameters[name] for name, q in how.items() if isinstance(q, QueryParameter)}
+@lru_cache
+def _query_parameters(handler: HTTPRouteHandler) -> dict[str, FieldDefinition]:
+    fields = handler.parsed_fn_signature.parameters.items()
+    found = ((name, field, field.kwarg_definition) for name, field in fields)
+    return {how.name or name: field for name, field, how in found if isinstance(how, QueryParameter)}
 
 
 def _fault(key: str, value: str, known: dict[str, FieldDefinition], seen: set[str]) -> str | None:
