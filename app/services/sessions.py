@@ -12,20 +12,21 @@ from sqlalchemy.orm import Session
 
 from app.runtime.instants import after, from_text, to_text
 from app.runtime.principal import Principal
-from app.services.tokens import LIVE
+from app.services.tokens import LIVE, TOKEN, USER
 from db.schema import SessionRow, SignInLinkRow, TokenRow, UserRow
 
 LINK_TTL_S = 600
 TOUCH_EVERY = timedelta(minutes=5)
+SESSION = SessionRow.__table__.c
 FIND = (
-    select(UserRow.id, UserRow.name, UserRow.abilities, SessionRow.last_seen_at)
-    .join_from(SessionRow, UserRow, UserRow.id == SessionRow.user_id)
-    .outerjoin(TokenRow, TokenRow.id == SessionRow.token_id)
+    select(USER.id, USER.name, USER.abilities, SESSION.last_seen_at)
+    .join_from(SessionRow.__table__, UserRow.__table__, USER.id == SESSION.user_id)
+    .outerjoin(TokenRow.__table__, TOKEN.id == SESSION.token_id)
     .where(
-        SessionRow.id == bindparam("hashed"),
-        SessionRow.expires_at > bindparam("now"),
-        UserRow.disabled_at.is_(None),
-        or_(SessionRow.token_id.is_(None), TokenRow.id.is_not(None) & LIVE),
+        SESSION.id == bindparam("hashed"),
+        SESSION.expires_at > bindparam("now"),
+        USER.disabled_at.is_(None),
+        or_(SESSION.token_id.is_(None), TOKEN.id.is_not(None) & LIVE),
     )
 )
 

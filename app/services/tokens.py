@@ -20,12 +20,13 @@ from app.schemas import TokenOut
 from app.services.users import normal
 from db.schema import TokenRow, UserRow
 
-LIVE = and_(TokenRow.revoked_at.is_(None), or_(TokenRow.expires_at.is_(None), TokenRow.expires_at > bindparam("now")))
+# Every request runs FIND: plain tables spare it the ORM's third of the cost.
+TOKEN, USER = TokenRow.__table__.c, UserRow.__table__.c
+LIVE = and_(TOKEN.revoked_at.is_(None), or_(TOKEN.expires_at.is_(None), TOKEN.expires_at > bindparam("now")))
 FIND = (
-    select(TokenRow.id, TokenRow.name, TokenRow.kind, TokenRow.scopes, TokenRow.user_id)
-    .add_columns(UserRow.name.label("user_name"), UserRow.abilities)
-    .join(UserRow, UserRow.id == TokenRow.user_id)
-    .where(TokenRow.hashed == bindparam("hashed"), UserRow.disabled_at.is_(None), LIVE)
+    select(TOKEN.id, TOKEN.name, TOKEN.kind, TOKEN.scopes, TOKEN.user_id, USER.name.label("user_name"), USER.abilities)
+    .join_from(TokenRow.__table__, UserRow.__table__, USER.id == TOKEN.user_id)
+    .where(TOKEN.hashed == bindparam("hashed"), USER.disabled_at.is_(None), LIVE)
 )
 
 
