@@ -41,12 +41,14 @@ def _problems(name: str, entry: Mapping[str, Any]) -> list[str]:
         found.append(f'"{name}": a name has letters, digits, _ and - only.')
     if not entry.get("module") or not entry.get("class"):
         found.append(f'"{name}": give it a module and a class.')
-    if not isinstance(entry.get("scopes"), list):
+    scopes = entry.get("scopes")
+    if not isinstance(scopes, list):
         found.append(f'"{name}": give it a list of scopes.')
+        scopes = []
     found += [
         f'"{name}": "{scope}" is not a scope here; write tool:<name>.'
-        for scope in entry.get("scopes") or []
-        if not SCOPE.fullmatch(scope)
+        for scope in scopes
+        if not SCOPE.fullmatch(str(scope))
     ]
     calls = entry.get("calls_per_minute", 60)
     if type(calls) is not int or calls < 1:

@@ -4,6 +4,7 @@ Registering the same again changes nothing, so `on_start` may do it at every sta
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from app.runtime.durable.storage import Row, Storage
 from app.runtime.instants import after, to_text
 
 When = str | timedelta | datetime  # a cron expression, a delay, an instant
+FIELDS = 5  # CronSim knows a sixth, for seconds; a turn every second is no schedule
 RETRY_S, RETRY_MAX_S = 2.0, 3600.0
 
 
@@ -34,13 +36,17 @@ class Schedules:
 
     def put(self, callback: str, when: When, now: datetime, *, zone: str, key: str, payload: Any) -> None:
         """Register. Raises ValueError for an expression that is not five cron fields, or that names no day there is."""
-        expression = when if isinstance(when, str) else f"@{type(when).__name__}"
-        same = self._storage.sql("SELECT expression, zone FROM schedules WHERE callback = ? AND key = ?", callback, key)
-        if same and same[0] == {"expression": expression, "zone": zone}:
+        given = {
+            "expression": when if isinstance(when, str) else f"@{when}",
+            "zone": zone,
+            "payload": json.dumps(payload),
+        }
+        query = "SELECT expression, zone, payload FROM schedules WHERE callback = ? AND key = ?"
+        if self._storage.sql(query, callback, key) == [given]:
             return
         self._storage.sql(
             "INSERT OR REPLACE INTO schedules (callback, key, expression, zone, payload, next_at) VALUES (?,?,?,?,?,?)",
-            *(callback, key, expression, zone, json.dumps(payload), to_text(_first(when, zone, now))),
+            *(callback, key, *given.values(), to_text(_first(when, zone, now))),
         )
 
     def due(self, now: datetime) -> list[Schedule]:
@@ -74,7 +80,9 @@ class Schedules:
 def next_run(expression: str, zone: str, now: datetime) -> datetime:
     """The first time strictly after `now`, in UTC, that the cron expression names in its zone."""
     try:
-        return next(CronSim(expression, now.astimezone(ZoneInfo(zone)))).astimezone(UTC)
+        local = now.astimezone(ZoneInfo(zone))
+        times: Iterator[datetime] = CronSim(expression, local) if len(expression.split()) == FIELDS else iter(())
+        return next(times).astimezone(UTC)
     except (CronSimError, StopIteration) as error:
         raise ValueError(
             f'"{expression}" is not a cron expression that names a time. Nothing was scheduled.'
