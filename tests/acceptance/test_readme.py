@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import pytest
@@ -84,14 +84,17 @@ def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], log: 
     deadline = time.monotonic() + PATIENCE_S
     while not done():
         assert process.poll() is None, log.read_text()
-        assert time.monotonic() < deadline, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()[-2_000:]
         time.sleep(0.1)
 
 
 def is_healthy(printed: str) -> bool:
+    """Raises HTTPError when something answers, but not with 200."""
     address = ADDRESS.search(printed)
     try:
-        return bool(address) and urlopen(f"{address[0]}/health", timeout=5).status == 200  # noqa: S310  # http:// is matched
+        return bool(address) and urlopen(f"{address[0]}/health", timeout=5).status == 200  # noqa: S310 (http, matched)
+    except HTTPError:
+        raise
     except URLError:
         return False
 
