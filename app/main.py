@@ -10,10 +10,9 @@ from typing import Any
 
 import structlog
 from litestar import Litestar, Request
-from litestar.config.allowed_hosts import AllowedHostsConfig
 from litestar.di import Provide
 
-from app.auth import Authentication
+from app.auth import Authentication, KnownHosts
 from app.domain import OperationId
 from app.runtime.durable.agent import Agent
 from app.runtime.durable.cipher import KEY_BYTES, AppKeyCipher
@@ -37,7 +36,6 @@ from routes.problems import EXCEPTION_HANDLERS
 from routes.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
 
 POLICIES: dict[str, dict[str, Any]] = {"triager": POLICY}  # what each agent's constructor takes
-LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]  # in-process calls come as localhost
 log = structlog.get_logger()
 
 
@@ -83,7 +81,8 @@ def build(
     litestar = _litestar(settings, db, host, clock)
     catalog = Catalog.of(litestar)
     pipeline.bind(litestar, catalog)
-    return System(settings, db, Traced(litestar, new_id), litestar, host, catalog, clock)
+    app = Traced(KnownHosts(litestar, (settings.host, *settings.allowed_hosts)), new_id)
+    return System(settings, db, app, litestar, host, catalog, clock)
 
 
 def look() -> System:
@@ -100,7 +99,6 @@ def _litestar(settings: Settings, db: Database, host: Host, clock: Clock) -> Lit
         plugins=[TicketIdSchema()],
         exception_handlers=EXCEPTION_HANDLERS,
         middleware=[Authentication(db, clock, secure_cookies=settings.secure_cookies)],
-        allowed_hosts=AllowedHostsConfig([*LOOPBACK, settings.host, *settings.allowed_hosts]),
         dependencies={
             "db": _provide(lambda: db),
             "host": _provide(lambda: host),

@@ -100,7 +100,7 @@ async def a_world(folder: Path, migrated: Path, now: datetime = NOW, **settings:
     clock = Clock(now)
     system = build(Settings(data_dir=folder, app_key=settings.pop("app_key", KEY), **settings), clock=clock)
     if fresh:
-        await system.db.write(_operator_with_token)
+        await system.db.write(operator_with_token)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     transport = httpx.ASGITransport(system.app)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
@@ -114,7 +114,7 @@ async def a_world(folder: Path, migrated: Path, now: datetime = NOW, **settings:
             system.close()
 
 
-def _operator_with_token(session: Session) -> None:
+def operator_with_token(session: Session) -> None:
     user_id = an_operator(session)
     row = {"id": "test", "name": "test", "user_id": user_id, "kind": "operator", "hashed": tokens.hashed(TOKEN)}
     session.execute(insert(TokenRow).values(**row, scopes=[], created_at=ago(1)))

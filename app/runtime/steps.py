@@ -8,6 +8,7 @@ class Step(StrEnum):
     INTENDED = "intended"  # [I] the ledger row and the alarm
     ASKED = "asked"  # [A] the approval row: people can see it
     RECORDED = "recorded"  # [I] the ledger knows that it was asked
+    WOKEN = "woken"  # an answer is there, and nothing has been done about it
     CONSUMED = "consumed"  # [A] the approval is spent
     DISPATCHED = "dispatched"  # [A] the effect happened, or was refused
     ENDED = "ended"  # [A] an end was written on the approval row

@@ -81,6 +81,7 @@ class Instance:
 
     async def wake(self, request_ids: list[str], trace: str | None) -> None:
         """These were answered: deliver them now."""
+        reached(Step.WOKEN)
         async with self._turn("wake", trace):
             await self._delivery.deliver(request_ids)
 
