@@ -11,7 +11,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
@@ -69,14 +70,17 @@ def serving(command: str, clone: Path) -> Iterator[None]:
     """Until the block ends; then a SIGTERM ends it in order."""
     log = clone.parent / "dev.log"
     with log.open("w") as output:
-        process = subprocess.Popen(command.split(), cwd=clone, env=environment(), stdout=output, stderr=output)
+        process = subprocess.Popen(
+            command.split(), cwd=clone, env=environment(), stdout=output, stderr=output, start_new_session=True
+        )
         try:
             wait_until(lambda: is_healthy(log.read_text()), process, log)
             yield
             process.send_signal(signal.SIGTERM)
             assert process.wait(timeout=30) == 0, log.read_text()
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
@@ -91,8 +95,11 @@ def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], log: 
 def is_healthy(printed: str) -> bool:
     """Raises HTTPError when something answers, but not with 200."""
     address = ADDRESS.search(printed)
+    if address is None:
+        return False
     try:
-        return bool(address) and urlopen(f"{address[0]}/health", timeout=5).status == 200  # noqa: S310 (http, matched)
+        with urlopen(f"{address[0]}/health", timeout=5) as answer:  # noqa: S310 (ADDRESS is http)
+            return bool(answer.status == HTTPStatus.OK)
     except HTTPError:
         raise
     except URLError:
