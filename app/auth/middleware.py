@@ -49,6 +49,7 @@ class Authentication(ASGIMiddleware):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         scope["user"] = scope["auth"] = None
+        _stay_on_route(scope)
         opt = scope["route_handler"].opt
         if not opt.get(PUBLIC):
             request: Request[Any, Any, Any] = Request(scope, receive, send)
@@ -105,6 +106,13 @@ class Authentication(ASGIMiddleware):
         if isinstance(auth, BrowserSession) and sessions.is_touch_due(auth.last_seen_at, now):
             with suppress(Unavailable):
                 await self.db.write(sessions.touch, auth.hashed, now)
+
+
+def _stay_on_route(scope: Scope) -> None:
+    """A tool's call reaches the route it is named after, whatever its path arguments spell."""
+    call = scope.get(IN_PROCESS)
+    if isinstance(call, InProcess) and call.route not in (None, scope["route_handler"].name):
+        raise PermissionDeniedException("These arguments lead to another route. Nothing was executed.")
 
 
 def _bearer_text(given: list[bytes]) -> str | None:

@@ -43,9 +43,10 @@ class InProcess:
     """What an in-process call carries under the `IN_PROCESS` scope key.
 
     `operation` is the request id of the approval this call spends. In a rehearsal the route's guards and validation
-    run, then the tool's preview instead of its handler.
+    run, then the tool's preview instead of its handler. `route` is the name of the only route that may answer.
     """
 
     principal: Principal
     operation: str | None = None
     rehearsal: bool = False
+    route: str | None = None

@@ -25,6 +25,7 @@ Id = Annotated[int, Meta(ge=1, le=2**53 - 1)]  # how a caller writes an int subc
 @dataclass(frozen=True, slots=True)
 class Tool:
     name: str
+    route: str  # the route's name
     method: str
     path: str  # /tickets/{ticket_id}/close
     mark: Mark
@@ -44,13 +45,17 @@ class Tool:
     def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with defaults filled in: what the fingerprint covers, and what runs.
 
-        Raises ValueError naming the argument; a number is not a text, and 7.0 is not 7.
+        Raises ValueError naming the argument; a number is not a text, 7.0 is not 7, and what stands in the path is one
+        whole segment of it.
         """
         try:
             canonical(arguments)
             valid: dict[str, Any] = msgspec.to_builtins(msgspec.convert(arguments, self.input))
         except msgspec.ValidationError as error:
             raise ValueError(str(error)) from error
+        for name, source in self.sources.items():
+            if source == "path" and not _is_segment(str(valid[name])):
+                raise ValueError(f"{name} is empty, a dot segment, or holds a slash, a backslash or U+0000")
         return valid
 
     def subject(self, arguments: dict[str, Any]) -> str:
@@ -99,6 +104,7 @@ def _tool(route: HTTPRoute, handler: HTTPRouteHandler) -> Tool:
     )
     return Tool(
         name=name,
+        route=handler.name,
         method=next(iter(handler.http_methods)),
         path="".join(f"/{{{part.name}}}" if hasattr(part, "name") else f"/{part}" for part in route.path_components),
         mark=mark,
@@ -119,6 +125,10 @@ def _inputs(route: HTTPRoute, handler: HTTPRouteHandler) -> Iterable[tuple[str, 
         elif parameter.name not in dependencies:
             source: Source = "path" if parameter.name in route.path_parameters else "query"
             yield parameter.name, _caller_type(parameter.type), _default(parameter), source
+
+
+def _is_segment(text: str) -> bool:
+    return text not in ("", ".", "..") and not set(text) & set("/\\\0")
 
 
 def _default(field: structs.FieldInfo) -> Any:

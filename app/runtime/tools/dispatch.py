@@ -1,6 +1,7 @@
 """Gate 5 of the pipeline: the tool's route is called, in process, through the very app that serves the network."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -20,7 +21,7 @@ ASGIApp = Callable[
 async def dispatch(app: ASGIApp, tool: Tool, arguments: dict[str, Any], caller: InProcess) -> Outcome:
     """One in-process ASGI call. The caller rides under a private scope key; no header and no token is involved."""
     scope, body = _request(tool, arguments)
-    scope[IN_PROCESS] = caller
+    scope[IN_PROCESS] = replace(caller, route=tool.route)
     response = _Response(body)
     await app(scope, response.receive, response.send)
     return response.outcome()
@@ -30,9 +31,7 @@ def _request(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], byt
     parts: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
     for name, value in arguments.items():
         parts[tool.sources[name]][name] = value
-    path = tool.path
-    for name, value in parts["path"].items():
-        path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
+    path = tool.path.format_map(parts["path"])  # each value is one segment: `Tool.validate` has seen to it
     body = msgspec.json.encode(parts["body"]) if tool.has_body else b""
     query = urlencode({k: _query_text(v) for k, v in parts["query"].items() if v is not None}, doseq=True)
     headers = [(b"host", b"localhost"), (b"accept", b"application/json")]
@@ -44,8 +43,8 @@ def _request(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], byt
         "http_version": "1.1",
         "method": tool.method,
         "scheme": "http",
-        "path": path,  # ids only: values with a slash or a dot segment never get here, see `Catalog`
-        "raw_path": path.encode(),
+        "path": path,
+        "raw_path": quote(path).encode(),
         "query_string": query.encode(),
         "root_path": "",
         "headers": headers,
