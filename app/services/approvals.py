@@ -12,6 +12,7 @@ from app.runtime.principal import Principal
 from app.schemas import ApprovalOut, ApprovalPage, Pruned
 from app.services import events
 from app.services.approval_rows import status_of
+from app.services.checked import instant
 from db.schema import ApprovalRow
 
 PENDING_MAX, RESOLVED_MAX = 50, 20
@@ -39,7 +40,9 @@ def approve(
 def reject(
     session: Session, request_id: str, *, by: Principal, now: datetime, reason: str | None, until_at: str | None
 ) -> ApprovalOut:
-    """Record a no, remembered until `until_at`, or always. Raises as `approve` does."""
+    """Record a no, remembered until `until_at`, or always. Raises as `approve` does, and Invalid."""
+    if until_at is not None:
+        instant("until_at", until_at)
     ended = {"ended": "rejected", "ended_at": to_text(now), "until_at": until_at}
     return _resolve(session, request_id, by, now, decision="rejected", reason=reason, **ended)
 

@@ -12,10 +12,11 @@ from sqlalchemy import ColumnElement, Table, case, delete, exists, insert, or_, 
 from sqlalchemy.orm import Session
 
 from app.domain import Conflict, Invalid, NotFound, OperationId, Speaker, Status
-from app.runtime.instants import from_text, to_text
+from app.runtime.instants import to_text
 from app.runtime.principal import Principal
 from app.schemas import AddComment, CommentOut, CreateTicket, EditTicket, Preview, TicketDetail, TicketOut
 from app.services import events
+from app.services.checked import instant
 from app.services.ticket_list import COLUMNS, labels, ticket_out, tickets
 from db.schema import ApprovalRow, CommentRow
 
@@ -39,7 +40,7 @@ def show(session: Session, ticket_id: int) -> TicketDetail:
 
 
 def create(session: Session, data: CreateTicket, *, by: Principal, now: datetime) -> TicketOut:
-    created_at = _instant("created_at", data.created_at or to_text(now))
+    created_at = instant("created_at", data.created_at or to_text(now))
     values = {name: value for name, value in structs.asdict(data).items() if name not in ("labels", "created_at")}
     values |= dict.fromkeys(("created_at", "updated_at", "last_activity_at"), created_at)
     values["last_speaker"] = Speaker.REQUESTER if data.requester else Speaker.NONE
@@ -55,7 +56,7 @@ def edit(session: Session, ticket_id: int, data: EditTicket, *, by: Principal, n
     if not given:
         raise Invalid("The edit names no field. Nothing was changed. Name what should change.")
     if given.get("protected_until"):
-        _instant("protected_until", given["protected_until"])
+        instant("protected_until", given["protected_until"])
     values = {name: value for name, value in given.items() if name != "labels"}
     weighty = [
         tickets.c[name].is_distinct_from(values[name]) for name in ("title", "protected_until") if name in values
@@ -219,18 +220,6 @@ def _label(session: Session, ticket_id: int, names: list[str]) -> list[str]:
     if distinct:
         session.execute(insert(labels), [{"ticket_id": ticket_id, "label": name} for name in distinct])
     return distinct
-
-
-def _instant(field: str, text: str) -> str:
-    """The text, which has an instant's form, if its date exists."""
-    try:
-        if to_text(from_text(text)) == text:
-            return text
-    except ValueError:
-        pass
-    raise Invalid(
-        f'{field} is "{text}", which is no instant. Nothing was changed. Send one like 2026-11-29T17:00:00.000Z.'
-    )
 
 
 def _subject(ticket_id: int) -> str:
