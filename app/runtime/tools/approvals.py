@@ -66,7 +66,7 @@ class ApprovalStore(Protocol):
         """End as expired, if its time is over and it has not ended."""
 
     async def end(self, request_id: str, reason: str, now: datetime) -> bool:
-        """End a spent request as cancelled, if it has not ended."""
+        """End a request as cancelled, if it has not ended: the route, or the caller's scopes, refuse its call."""
 
     async def fence(self, request_id: str, tool: str, principal_key: str, now: datetime) -> bool:
         """Put a cancelled tombstone under an id that has no row, so that a late insert cannot appear behind us."""

@@ -12,12 +12,15 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 def canonical(arguments: dict[str, Any]) -> bytes:
     """JSON without white space, keys sorted at every depth, strings unescaped and compared code point by code point.
 
-    Minus zero is zero. Raises ValueError for what JSON cannot say: NaN, infinities, lone surrogates.
+    Minus zero is zero. Raises ValueError for what JSON cannot say (NaN, infinities, lone surrogates) or nobody reads
+    (a thousand levels).
     """
     try:
         return _encoder.encode(_plain(arguments))
     except UnicodeEncodeError as error:
         raise ValueError("a text holds half of a surrogate pair") from error
+    except RecursionError as error:
+        raise ValueError("the arguments are nested too deeply") from error
 
 
 def fingerprint(arguments: dict[str, Any]) -> str:
