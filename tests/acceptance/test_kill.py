@@ -1,5 +1,6 @@
 """`kill -9` in every gap of the protocol, in a real process, and a real start afterwards: the books stay right."""
 
+import asyncio
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -8,10 +9,11 @@ import pytest
 from sqlalchemy.orm import Session
 
 from app.runtime.instants import utc_now
+from app.runtime.steps import Step
 from db.engine import Database
 from tests.acceptance.server import agent_state, on_disk, serving, until
 from tests.support import a_ticket
-from tests.world import operator_with_token, a_world
+from tests.world import a_world, operator_with_token
 
 CLOSED = "SELECT subject FROM events WHERE kind = 'closed'"
 SWEEP = "/ops/agents/triager/sweep"
@@ -21,28 +23,42 @@ SWEEP = "/ops/agents/triager/sweep"
 def folder(tmp_path: Path, migrated: Path) -> Path:
     """An installation with two stale tickets."""
     shutil.copy(migrated, tmp_path / "triager.sqlite")
+    database = Database(tmp_path / "triager.sqlite")
+    asyncio.run(database.write(_fill))
+    database.close()
     return tmp_path
 
 
-@pytest.fixture(autouse=True)
-async def two_tickets(folder: Path, anyio_backend: str) -> None:
-    def fill(session: Session) -> None:
-        operator_with_token(session)
-        a_ticket(session)
-        a_ticket(session)
-
-    database = Database(folder / "triager.sqlite")
-    await database.write(fill)
-    database.close()
+def _fill(session: Session) -> None:
+    operator_with_token(session)
+    a_ticket(session)
+    a_ticket(session)
 
 
-@pytest.mark.parametrize("step", ["woken", "consumed", "dispatched", "told"])
-def test_killed_after_a_yes_the_ticket_closes_once_and_nobody_need_ask(folder: Path, step: str) -> None:
+@pytest.mark.parametrize("step", [Step.WOKEN, Step.CONSUMED])
+def test_killed_between_a_yes_and_its_effect_the_next_start_carries_it_out(folder: Path, step: Step) -> None:
     with serving(folder, dies_at=step) as server:
         server.post(SWEEP)
         server.dies(f"/approvals/{server.pending()[0]}/approve", {})
+    assert on_disk(folder, CLOSED) == []
     with serving(folder):  # and no request is made
         until(lambda: agent_state(folder).get("settled"))
+    assert_closed_once(folder)
+
+
+@pytest.mark.parametrize("step", [Step.DISPATCHED, Step.TOLD])
+def test_killed_between_the_effect_and_its_settlement_the_alarm_settles_it(
+    folder: Path, migrated: Path, step: Step
+) -> None:
+    with serving(folder, dies_at=step) as server:
+        server.post(SWEEP)
+        server.dies(f"/approvals/{server.pending()[0]}/approve", {})
+    assert on_disk(folder, CLOSED) == [("ticket:1",)]
+    asyncio.run(half_a_minute_later(folder, migrated, sweep=False))
+    assert_closed_once(folder)
+
+
+def assert_closed_once(folder: Path) -> None:
     assert on_disk(folder, CLOSED) == [("ticket:1",)]
     assert on_disk(folder, "SELECT status FROM tickets ORDER BY id") == [("closed",), ("open",)]
     assert on_disk(folder, "SELECT ended FROM approvals ORDER BY rowid") == [("used",), (None,)]
@@ -51,19 +67,27 @@ def test_killed_after_a_yes_the_ticket_closes_once_and_nobody_need_ask(folder: P
     assert state["waiting"] == 1  # the other request, unanswered
 
 
-@pytest.mark.anyio
-async def test_killed_before_anybody_was_asked_the_next_sweep_asks(folder: Path, migrated: Path) -> None:
-    with serving(folder, dies_at="intended") as server:
+async def half_a_minute_later(folder: Path, migrated: Path, *, sweep: bool) -> dict[str, int]:
+    """A start when the first alarm is due; entering the world runs what is due."""
+    async with a_world(folder, migrated, utc_now() + timedelta(seconds=31)) as world:
+        return await world.sweep() if sweep else {}
+
+
+def test_killed_before_anybody_was_asked_the_next_sweep_asks(folder: Path, migrated: Path) -> None:
+    with serving(folder, dies_at=Step.INTENDED) as server:
         server.dies(SWEEP)
     assert on_disk(folder, "SELECT count(*) FROM approvals") == [(0,)]
     assert agent_state(folder)["waiting"] == 1
-    async with a_world(folder, migrated, utc_now() + timedelta(seconds=31)) as world:
-        assert (await world.sweep())["asked"] == 2
-        assert len(await world.pending()) == 2
+    assert asyncio.run(half_a_minute_later(folder, migrated, sweep=True))["asked"] == 2
+    assert on_disk(folder, "SELECT subject, ended FROM approvals ORDER BY rowid") == [
+        ("", "cancelled"),  # the tombstone under the id that was never asked
+        ("ticket:1", None),
+        ("ticket:2", None),
+    ]
 
 
-@pytest.mark.parametrize("step", ["asked", "recorded"])
-def test_killed_once_people_were_asked_their_answer_is_carried_out(folder: Path, step: str) -> None:
+@pytest.mark.parametrize("step", [Step.ASKED, Step.RECORDED])
+def test_killed_once_people_were_asked_their_answer_is_carried_out(folder: Path, step: Step) -> None:
     with serving(folder, dies_at=step) as server:
         server.dies(SWEEP)
     with serving(folder) as server:
