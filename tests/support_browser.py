@@ -1,0 +1,77 @@
+"""The product in a thread, on a port of its own, for a browser to look at."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from sqlalchemy.orm import Session
+from support import a_comment, a_ticket, ago, an_operator
+
+from app.main import System
+from app.runtime.instants import utc_now
+from app.services import tokens
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TOKEN = "trg_browser_secret"  # noqa: S105
+
+
+class Server(uvicorn.Server):
+    def __init__(self, system: System) -> None:
+        super().__init__(uvicorn.Config(system.app, port=0, log_config=None, lifespan="off"))
+        self.system, self.ready = system, Event()
+
+    async def startup(self, sockets: list[Any] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}"
+
+    async def run_with_agents(self) -> None:
+        await self.system.db.write(_furnish)
+        stop = asyncio.Event()
+        agents = asyncio.create_task(self.system.host.run(stop))
+        await self.serve()
+        stop.set()
+        await agents
+        self.system.close()
+
+
+@contextmanager
+def running(server: Server) -> Iterator[None]:
+    thread = Thread(target=asyncio.run, args=[server.run_with_agents()])
+    thread.start()
+    assert server.ready.wait(20)
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+def _furnish(session: Session) -> None:
+    now = utc_now()
+    an_operator(session)
+    tokens.issue(session, TOKEN, now, name="browser", email="ops@example.test", scopes=[], expires_at=None)
+    for title, days, status in (
+        ("Login page 500s on Safari", 12, "open"),
+        ("Stale: invoice export truncates", 12, "open"),
+        ("Docs typo in the quickstart", 1, "open"),
+        ("Billing webhook retry storm", 12, "closed"),
+    ):
+        at = ago(days, now)
+        times = dict.fromkeys(("created_at", "updated_at", "last_activity_at"), at)
+        a_comment(session, a_ticket(session, title=title, status=status, **times), created_at=at)
+
+
+def sign_in(page: "Page", address: str) -> None:
+    page.goto(address)
+    page.get_by_label("Operator token").fill(TOKEN)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{address}/")
