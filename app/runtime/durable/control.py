@@ -3,9 +3,10 @@
 import asyncio
 import hashlib
 import os
+import socket
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,30 +31,19 @@ def socket_path(data_dir: Path) -> Path:
     return Path(tempfile.gettempdir()) / f"triager-{os.getuid()}-{digest}" / "host.sock"
 
 
-def prepare(path: Path) -> None:
-    """Make room. The caller holds the host's lock, so a socket that is there is a dead host's."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-
-
 @asynccontextmanager
 async def listening(path: Path, commands: Mapping[str, Command]) -> AsyncIterator[None]:
-    """Answer commands for the block."""
-    prepare(path)
+    """Answer commands for the block. The caller holds the host's lock, so a socket that is there is a dead host's."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(msgspec.json.encode(await _carry_out(await reader.readline(), commands)) + b"\n")
-        await writer.drain()
+        with suppress(ConnectionError):  # whoever asked has left
+            await writer.drain()
         writer.close()
 
-    old = os.umask(0o177)
-    try:
-        server = await asyncio.start_unix_server(answer, path)
-    finally:
-        os.umask(old)
-    async with server:
-        yield
-    prepare(path)
+    with _bound(path) as bound:
+        async with await asyncio.start_unix_server(answer, sock=bound):
+            yield
 
 
 async def ask(path: Path, command: str) -> Any:
@@ -67,6 +57,23 @@ async def ask(path: Path, command: str) -> Any:
     if "error" in answer:
         raise ControlFailed(answer["error"])
     return answer["ok"]
+
+
+@contextmanager
+def _bound(path: Path) -> Iterator[socket.socket]:
+    """Bound here and not by asyncio, which would let other tasks run under this umask."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    bound = socket.socket(socket.AF_UNIX)
+    old = os.umask(0o177)
+    try:
+        bound.bind(os.fsencode(path))
+    finally:
+        os.umask(old)
+    try:
+        yield bound
+    finally:
+        path.unlink(missing_ok=True)
 
 
 async def _carry_out(line: bytes, commands: Mapping[str, Command]) -> dict[str, Any]:
