@@ -57,7 +57,7 @@ def _print(findings: list[Finding], found: list[Size]) -> None:
     for finding in findings:
         click.echo(f"{finding.level}  {finding.key}  {finding.message}")
     for size in found:
-        click.echo(f"{size.lines:5} of {size.limit} lines: {size.what}")
+        click.echo(f"{size.lines:5} of {size.limit} lines of code: {size.what}")
     click.echo(f"{len(findings)} findings." if findings else "No findings.")
 
 

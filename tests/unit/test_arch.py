@@ -92,8 +92,17 @@ def test_sizes_count_pages_but_not_the_static_files() -> None:
     assert (behaviour.lines, runtime.lines) == (3, 1)
 
 
+def test_blank_lines_comments_and_docstrings_are_no_code() -> None:
+    source = (
+        '"""What it is\nfor."""\n\nx = 1  # why\n# a comment\n\n\ndef f() -> int:\n    """Says what."""\n    return x\n'
+    )
+    assert sizes.code_lines("app/x.py", source) == 3
+
+
 def test_a_sum_that_reached_its_limit_is_found() -> None:
-    [finding] = sizes.size_findings(sizes.sizes({"app/services/x.py": "\n" * 2_500, "app/runtime/x.py": "\n" * 2_499}))
+    [finding] = sizes.size_findings(
+        sizes.sizes({"app/services/x.py": "x = 1\n" * 2_500, "app/runtime/x.py": "x = 1\n" * 2_499})
+    )
     assert (finding.level, finding.key) == ("fail", "size")
 
 
