@@ -6,12 +6,10 @@ Without JavaScript an action is a form and a redirect; htmx gets the part of the
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from http import HTTPStatus
 from typing import Any
 
 from litestar import Request, Response, Router, get, post
 from litestar.di import NamedDependency, Provide
-from litestar.exceptions import HTTPException
 from litestar.params import FromPath, FromQuery, URLEncodedBody
 from litestar.response import Redirect
 from msgspec import Struct
@@ -29,7 +27,6 @@ from config.settings import Settings
 from config.triage import POLICY
 from db.engine import Database
 from routes.pages import page
-from routes.problems import headers_of, log_bug, problem_of
 
 TICKETS_SHOWN = 40
 DONE = {
@@ -153,21 +150,10 @@ async def _answer(desk: Desk, service: Callable[..., ApprovalOut], request_id: s
     desk.host.wake([(approval.principal, approval.id)])
 
 
-def error_page(request: Request[Any, Any, Any], error: Exception) -> Response[str]:
-    problem = problem_of(error)
-    if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        log_bug(request, error)
-    said = {"title": problem.title, "detail": problem.detail, "trace_id": problem.trace_id}
-    shown = page("error.html", status=problem.status, **said)
-    shown.headers |= headers_of(error)
-    return shown
-
-
 routes = Router(
     "/",
     route_handlers=[index, panels, approve, reject, sweep],
     guards=[console],
     dependencies={"desk": Provide(desk)},
-    exception_handlers={Refusal: error_page, HTTPException: error_page, Exception: error_page},
     include_in_schema=False,
 )

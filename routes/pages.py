@@ -1,6 +1,7 @@
 """HTML answers: Jinja with autoescape, a strict policy for the browser, and instants that people can read."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -29,11 +30,13 @@ SECURITY = {
 WHOLE = {"HX-Retarget": "body", "HX-Reswap": "innerHTML"}
 
 
-def page(template: str, *, status: int = 200, **context: Any) -> Response[str]:
+def page(
+    template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
+) -> Response[str]:
     """A rendered template, with the headers every HTML answer carries. `_name.html` is a fragment, never a page."""
-    html = _environment().get_template(template).render(context, status=status)
-    headers = SECURITY if template.startswith("_") else SECURITY | WHOLE
-    return Response(html, media_type=MediaType.HTML, status_code=status, headers=headers)
+    html = _environment().get_template(template).render(context)
+    carried = SECURITY | ({} if template.startswith("_") else WHOLE) | dict(headers or {})
+    return Response(html, media_type=MediaType.HTML, status_code=status, headers=carried)
 
 
 @cache

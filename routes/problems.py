@@ -1,7 +1,6 @@
 """Errors on the wire: problem+json (RFC 9457) with the trace id, and nothing about our insides.
 
-`problem_of` decides; `main` registers EXCEPTION_HANDLERS for the whole app, and the console renders the same problem
-as a page.
+`problem_of` decides; `main` registers EXCEPTION_HANDLERS for the whole app. A browser gets the same problem as a page.
 """
 
 from http import HTTPStatus
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from app.domain import Conflict, Refusal, Unavailable
 from app.runtime import invocation
+from routes.pages import page
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = "1"
@@ -52,11 +52,14 @@ def headers_of(error: Exception) -> dict[str, str]:
     return dict(error.headers or {}) if isinstance(error, HTTPException) else {}
 
 
-def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
-    problem = problem_of(error)
+def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """As JSON, or as a page when a browser asks for one."""
+    problem, headers = problem_of(error), headers_of(error)
     if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
         log_bug(request, error)
-    return Response(problem, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers_of(error))
+    if request.headers.get("accept", "").startswith("text/html"):
+        return page("error.html", status=problem.status, headers=headers, problem=problem)
+    return Response(problem, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
 
 
 def log_bug(request: Request[Any, Any, Any], error: Exception) -> None:

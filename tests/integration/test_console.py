@@ -44,7 +44,10 @@ class House:
 
     def signed_in(self, cookie: str) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            transport=httpx.ASGITransport(self._counted), base_url="http://localhost", cookies={"session": cookie}
+            transport=httpx.ASGITransport(self._counted),
+            base_url="http://localhost",
+            cookies={"session": cookie},
+            headers={"accept": "text/html,*/*;q=0.8"},
         )
 
     async def _counted(self, scope: Any, receive: Any, send: Any) -> None:
@@ -231,6 +234,13 @@ async def test_an_action_without_the_pages_token_is_refused_as_a_page(house: Hou
     assert "Back to the console" in answer.text
     assert answer.headers["hx-retarget"] == "body"
     assert await house.asked() == []
+
+
+async def test_a_page_that_is_not_there_is_a_page_for_browsers_and_json_for_others(house: House) -> None:
+    answer = await house.browser.get("/nope")
+    assert (answer.status_code, "Back to the console" in answer.text) == (404, True)
+    answer = await house.browser.get("/nope", headers={"accept": "*/*"})
+    assert answer.json()["status"] == 404
 
 
 async def test_an_endless_reason_is_refused_as_a_page(house: House) -> None:

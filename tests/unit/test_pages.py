@@ -5,8 +5,10 @@ from hashlib import sha256
 
 import pytest
 
+from app.domain import NotFound
 from app.runtime.instants import to_text
 from routes.pages import TEMPLATES, dated, exact, page, relative, static_url, subject, when, who
+from routes.problems import problem_of
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def test_subjects_and_callers_are_named_as_people_name_them() -> None:
 
 
 def test_every_page_forbids_scripts_and_styles_that_are_not_our_files() -> None:
-    answer = page("error.html", status=404, title="Not here", detail="Nothing was changed.", trace_id=None)
+    answer = page("error.html", status=404, problem=problem_of(NotFound("Nothing was changed.")))
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'; ")
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
     assert answer.headers["Referrer-Policy"] == "same-origin"
