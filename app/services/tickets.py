@@ -24,9 +24,9 @@ approvals = cast("Table", ApprovalRow.__table__)
 comments = cast("Table", CommentRow.__table__)
 
 LAST_WORD = {
-    Speaker.OPERATOR: "the last public word was an operator's",
-    Speaker.REQUESTER: "the last public word was the requester's",
-    Speaker.NONE: "who had the last public word is not known",
+    Speaker.OPERATOR: "An operator spoke last",
+    Speaker.REQUESTER: "The requester spoke last",
+    Speaker.NONE: "Who spoke last is not known",
 }
 
 
@@ -104,9 +104,9 @@ def preview_close(session: Session, ticket_id: int, version: int) -> Preview:
     found = session.execute(select(*(tickets.c[name] for name in names)).where(tickets.c.id == ticket_id)).one_or_none()
     if found is None or found.status != Status.OPEN or found.version != version:
         _refuse(ticket_id, found, must_be=Status.OPEN)
-    said = f"{LAST_WORD[found.last_speaker]}, and nothing has happened since {found.last_activity_at}"
+    said = f"{LAST_WORD[found.last_speaker]}; nothing has happened since {found.last_activity_at}"
     return Preview(
-        summary=f'Closes ticket {ticket_id}, "{found.title}": {said}.',
+        summary=f'Closes ticket {ticket_id}, "{found.title}". {said}.',
         before={"status": found.status, "version": version},
         after={"status": Status.CLOSED, "version": version + 1},
     )

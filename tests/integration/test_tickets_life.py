@@ -230,8 +230,8 @@ async def test_a_preview_says_in_one_sentence_what_would_change(database: Databa
     ticket_id = await database.write(a_ticket, version=3)
     preview = await database.read(tickets.preview_close, ticket_id, 3)
     assert preview.summary == (
-        'Closes ticket 1, "Login page 500s on Safari": the last public word was an operator\'s, '
-        "and nothing has happened since 2026-02-25T12:00:00.000Z."
+        'Closes ticket 1, "Login page 500s on Safari". An operator spoke last; '
+        "nothing has happened since 2026-02-25T12:00:00.000Z."
     )
     assert (preview.before, preview.after) == ({"status": "open", "version": 3}, {"status": "closed", "version": 4})
 
