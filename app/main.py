@@ -32,6 +32,7 @@ from config.settings import SettingMissing, Settings
 from config.triage import POLICY
 from db.engine import Database
 from routes import HANDLERS
+from routes.answers import answers
 from routes.problems import EXCEPTION_HANDLERS
 from routes.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
 
@@ -106,6 +107,7 @@ def _litestar(settings: Settings, db: Database, host: Host, clock: Clock) -> Lit
             "now": _provide(clock),
             "by": _provide(_by),
             "operation": _provide(_operation),
+            "answers": _provide(answers),
         },
         openapi_config=None,
         logging_config=None,

@@ -32,6 +32,10 @@ class Settings:
         return self.data_dir / "triager.sqlite"
 
     @property
+    def host_lock(self) -> Path:
+        return self.data_dir / "host.lock"
+
+    @property
     def env_file(self) -> Path:
         """Where `triager dev` keeps APP_KEY: beside the project, or in a DATA_DIR of its own."""
         return (ROOT if self.data_dir == ROOT / "var" else self.data_dir) / ".env"

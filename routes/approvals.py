@@ -7,12 +7,10 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
 from app.auth import operator
-from app.runtime.durable.host import Host
-from app.runtime.principal import Principal
 from app.schemas import ApprovalOut, ApprovalPage, Decide, Prune, Pruned, Reject
 from app.services import approvals
-from config.settings import Settings
 from db.engine import Database
+from routes.answers import Answers
 
 
 @get("/approvals", name="approvals.index", guards=[operator])
@@ -21,33 +19,13 @@ async def list_approvals(db: NamedDependency[Database], now: NamedDependency[dat
 
 
 @post("/approvals/{request_id:str}/approve", name="approvals.approve", guards=[operator], status_code=200)
-async def approve(
-    request_id: FromPath[str],
-    data: JSONBody[Decide],
-    db: NamedDependency[Database],
-    by: NamedDependency[Principal],
-    now: NamedDependency[datetime],
-    host: NamedDependency[Host],
-    settings: NamedDependency[Settings],
-) -> ApprovalOut:
-    use_ttl_s = settings.approval_use_ttl_s
-    answered = await db.write(approvals.approve, request_id, by=by, now=now, reason=data.reason, use_ttl_s=use_ttl_s)
-    host.wake([(answered.principal, answered.id)])
-    return answered
+async def approve(request_id: FromPath[str], data: JSONBody[Decide], answers: NamedDependency[Answers]) -> ApprovalOut:
+    return await answers.approve(request_id, data.reason)
 
 
 @post("/approvals/{request_id:str}/reject", name="approvals.reject", guards=[operator], status_code=200)
-async def reject(
-    request_id: FromPath[str],
-    data: JSONBody[Reject],
-    db: NamedDependency[Database],
-    by: NamedDependency[Principal],
-    now: NamedDependency[datetime],
-    host: NamedDependency[Host],
-) -> ApprovalOut:
-    answered = await db.write(approvals.reject, request_id, by=by, now=now, reason=data.reason, until_at=data.until_at)
-    host.wake([(answered.principal, answered.id)])
-    return answered
+async def reject(request_id: FromPath[str], data: JSONBody[Reject], answers: NamedDependency[Answers]) -> ApprovalOut:
+    return await answers.reject(request_id, data.reason, data.until_at)
 
 
 @post("/approvals/prune", name="approvals.prune", guards=[operator], status_code=200)

@@ -3,7 +3,7 @@
 Without JavaScript an action is a form and a redirect; htmx gets the part of the page that changed.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,12 +20,12 @@ from app.domain import Refusal
 from app.runtime.durable.host import Host, Stub
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
-from app.schemas import ApprovalOut, ApprovalPage, Reason, TicketPage
+from app.schemas import ApprovalPage, Reason, TicketPage
 from app.services import approvals
 from app.services.ticket_list import TicketQuery, listing
-from config.settings import Settings
 from config.triage import POLICY
 from db.engine import Database
+from routes.answers import Answers
 from routes.pages import page
 
 TICKETS_SHOWN = 40
@@ -121,12 +121,9 @@ async def approve(
     request_id: FromPath[str],
     data: URLEncodedBody[Answer],
     desk: NamedDependency[Desk],
-    by: NamedDependency[Principal],
-    settings: NamedDependency[Settings],
+    answers: NamedDependency[Answers],
 ) -> Response[Any]:
-    use_ttl_s = settings.approval_use_ttl_s
-    said = _answer(desk, approvals.approve, request_id, by=by, reason=data.reason or None, use_ttl_s=use_ttl_s)
-    return await desk.act(said, "approved")
+    return await desk.act(answers.approve(request_id, data.reason), "approved")
 
 
 @post("/console/approvals/{request_id:str}/reject", name="console.reject", guards=[operator], status_code=200)
@@ -134,20 +131,14 @@ async def reject(
     request_id: FromPath[str],
     data: URLEncodedBody[Answer],
     desk: NamedDependency[Desk],
-    by: NamedDependency[Principal],
+    answers: NamedDependency[Answers],
 ) -> Response[Any]:
-    said = _answer(desk, approvals.reject, request_id, by=by, reason=data.reason or None, until_at=None)
-    return await desk.act(said, "rejected")
+    return await desk.act(answers.reject(request_id, data.reason), "rejected")
 
 
 @post("/console/sweep", name="console.sweep", guards=[operator], status_code=200)
 async def sweep(desk: NamedDependency[Desk]) -> Response[Any]:
     return await desk.act(desk.agent.call("sweep"), "swept")
-
-
-async def _answer(desk: Desk, service: Callable[..., ApprovalOut], request_id: str, **said: Any) -> None:
-    approval = await desk.db.write(service, request_id, now=desk.now, **said)
-    desk.host.wake([(approval.principal, approval.id)])
 
 
 routes = Router(

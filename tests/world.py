@@ -20,7 +20,7 @@ from db.schema import ApprovalRow, EventRow, TicketRow, TokenRow
 from tests.support import NOW, OPERATOR, ago, an_operator
 
 KEY = base64.b64encode(b"k" * 32).decode()
-TOKEN = "trg_test_operator"
+TOKEN = "trg_test_operator"  # noqa: S105
 
 
 class Clock:

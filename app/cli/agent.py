@@ -34,7 +34,7 @@ def sweep(as_json: bool) -> None:
 
 
 async def _sweep(settings: Settings) -> dict[str, Any]:
-    lock = HostLock(settings.data_dir / "host.lock")
+    lock = HostLock(settings.host_lock)
     if holder := lock.take():
         return await _ask_the_running_host(settings, holder.pid)
     system = build(settings)

@@ -44,7 +44,7 @@ def downgrade(revision: str) -> None:
 def _database_alone() -> Iterator[Path]:
     """The database's path, while no host runs on it. Raises Refusal beside one: its schema must not move under it."""
     settings = common.settings()
-    lock = HostLock(settings.data_dir / "host.lock")
+    lock = HostLock(settings.host_lock)
     if holder := lock.take():
         raise Refusal(f"Process {holder.pid} is serving this database. Nothing was done. Stop it first.")
     try:

@@ -31,7 +31,7 @@ def dev() -> None:
     and PORT say where to listen, DATA_DIR where to keep everything.
     """
     settings = _dev_settings()
-    lock = HostLock(settings.data_dir / "host.lock")
+    lock = HostLock(settings.host_lock)
     if holder := lock.take():
         link = f" Sign in: {_link(settings, holder.address)}" if holder.address else ""
         raise Refusal(f"Process {holder.pid} runs here already, at {holder.address or 'no address yet'}.{link}")
@@ -47,7 +47,7 @@ def serve() -> None:
     """Serve an installation that is set up: APP_KEY is set, and the schema is the newest."""
     settings = common.settings()
     common.check_schema(settings)
-    lock = HostLock(settings.data_dir / "host.lock")
+    lock = HostLock(settings.host_lock)
     if holder := lock.take():
         raise Refusal(f"Process {holder.pid} runs here already, at {holder.address}. Nothing was started.")
     _serve(settings, lock, with_link=False)

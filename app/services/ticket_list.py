@@ -51,7 +51,7 @@ class TicketQuery(Struct, frozen=True, kw_only=True):
 
 
 def listing(session: Session, query: TicketQuery) -> TicketPage:
-    """`open` counts every open ticket; `stale` those inactive since `inactive_since`, or `stale_since`; none without."""
+    """`open` counts every open ticket; `stale` those inactive since `inactive_since` (or `stale_since`)."""
     given = {name: value for name in FILTERS if (value := getattr(query, name)) is not None}
     if query.text is not None:
         given["text"] = f"%{_escaped(query.text)}%"
