@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import httpx
 
@@ -22,8 +22,8 @@ from tests.world import KEY, TOKEN
 class Server:
     """A running `triager serve`, spoken to as an operator's program does."""
 
-    def __init__(self, pid: int, address: str) -> None:
-        self.pid = pid
+    def __init__(self, pid: int, printed: list[str], address: str) -> None:
+        self.pid, self.printed, self.address = pid, printed, address
         self.client = httpx.Client(base_url=address, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=20)
 
     def post(self, path: str, body: Any = None) -> Any:
@@ -48,20 +48,20 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, *, dies_at: Step | None = None) -> Iterator[Server]:
-    """Start on a migrated `folder`, wait until it serves, and stop it with SIGTERM in the end.
+def serving(folder: Path, command: str = "serve", *, dies_at: Step | None = None) -> Iterator[Server]:
+    """Start, wait until it serves, and stop it with SIGTERM in the end. `serve` wants a migrated folder.
 
     A real process, forked from this one, which has imported everything already: a start is then quick.
     """
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _serve(folder, writer, dies_at)
+        _serve(folder, command, writer, dies_at)
     os.close(writer)
     with os.fdopen(reader) as output:
-        line = output.readline()
-        assert line.startswith("Triager serves http"), (folder / "stderr").read_text()
-        server = Server(pid, line.split()[2])
+        printed = list(_until_it_serves(output))
+        assert printed[-1].startswith("Triager serves http"), (folder / "stderr").read_text()
+        server = Server(pid, printed, printed[-1].split()[2])
         try:
             yield server
         finally:
@@ -71,14 +71,24 @@ def serving(folder: Path, *, dies_at: Step | None = None) -> Iterator[Server]:
                 server.wait()
 
 
-def _serve(folder: Path, stdout: int, dies_at: Step | None) -> NoReturn:
-    """The child: `triager serve`, killing itself as `kill -9` would when it reaches the step."""
+def _until_it_serves(output: TextIO) -> Iterator[str]:
+    for line in output:
+        yield line
+        if line.startswith("Triager serves http"):
+            return
+    yield ""
+
+
+def _serve(folder: Path, command: str, stdout: int, dies_at: Step | None) -> NoReturn:
+    """The child: the command, killing itself as `kill -9` would when it reaches the step."""
     try:
         sys.stdout = os.fdopen(stdout, "w")
         sys.stderr = (folder / "stderr").open("a")
-        os.environ.update(DATA_DIR=str(folder), APP_KEY=KEY, PORT="0", HOST="127.0.0.1")
+        os.environ.update(DATA_DIR=str(folder), PORT="0", HOST="127.0.0.1")
+        if command == "serve":
+            os.environ["APP_KEY"] = KEY
         on_reached(lambda step: os.kill(os.getpid(), signal.SIGKILL) if step is dies_at else None)
-        main(["serve"], standalone_mode=False)
+        main([command], standalone_mode=False)
     except BaseException:  # noqa: BLE001 (the child may not return into the test)
         traceback.print_exc()
     finally:
