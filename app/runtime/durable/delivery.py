@@ -4,7 +4,7 @@ Every end is a conditional write whose row is the verdict. Where one gives no ro
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import structlog
@@ -19,7 +19,7 @@ from app.runtime.tools.pipeline import Caller, Pipeline
 from app.runtime.tools.results import Done
 
 RETRIES_MAX = 10  # in one turn; the rest follow in a turn of their own
-STATEMENTS_SPARE = 5  # a retry that has begun must be able to end
+STATEMENTS_SPARE = 5  # a row that was begun must be able to end
 CONFLICT = 409
 ROUNDS_MAX = 5  # no row needs more; one that does is left for a later turn
 log = structlog.get_logger()
@@ -69,11 +69,11 @@ class Delivery:
         retries = 0
         for position, row in enumerate(rows):
             approval = approvals.get(row.request_id)
-            if next_move(approval) == "retry":
-                if retries == RETRIES_MAX or _statements_left() < STATEMENTS_SPARE:
-                    self._ledger.check_soon([later.request_id for later in rows[position:]], self._clock(), 1.0)
-                    return
-                retries += 1
+            retry = next_move(approval) == "retry"
+            if (retry and retries == RETRIES_MAX) or _statements_left() < STATEMENTS_SPARE:
+                self._ledger.check_soon([later.request_id for later in rows[position:]], self._clock(), 1.0)
+                return
+            retries += retry
             try:
                 await self._deliver(row, approval)
             except Exception as error:  # one row must not stop the others, nor lose its place
@@ -128,7 +128,8 @@ class Delivery:
         result = await self._pipeline.resume(self._caller, row.tool, arguments, row.request_id)
         reached(Step.DISPATCHED)
         if not isinstance(result, Done):
-            self._ledger.check_again(row, self._clock(), None)
+            tried = row if approval.spent else replace(row, checks=0)  # the wait for a person was no failure
+            self._ledger.check_again(tried, self._clock(), None)
             return True
         if not result.outcome.is_error:
             await self._settle(row, "approved", arguments, ran="ok")

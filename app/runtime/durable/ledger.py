@@ -89,8 +89,8 @@ class Ledger:
         """Nothing to deliver yet: look again in 30 s, 60 s … an hour, and just after the deadline."""
         seconds = next_check_s(row.checks, (from_text(deadline) - now).total_seconds() if deadline else None)
         self._storage.sql(
-            "UPDATE ledger SET checks = checks + 1, next_check_at = ? WHERE request_id = ?",
-            *(after(now, seconds), row.request_id),
+            "UPDATE ledger SET checks = ?, next_check_at = ? WHERE request_id = ?",
+            *(row.checks + 1, after(now, seconds), row.request_id),
         )
 
     def check_soon(self, ids: list[str], now: datetime, seconds: float) -> None:

@@ -27,6 +27,7 @@ class Schedule:
     expression: str
     zone: str
     payload: Any
+    next_at: str
     failures: int
 
 
@@ -41,8 +42,11 @@ class Schedules:
             "zone": zone,
             "payload": json.dumps(payload),
         }
-        query = "SELECT expression, zone, payload FROM schedules WHERE callback = ? AND key = ?"
-        if self._storage.sql(query, callback, key) == [given]:
+        query = (  # a delay or an instant that is due has had its time: its own job may set the next one
+            "SELECT expression, zone, payload FROM schedules WHERE callback = ? AND key = ?"
+            " AND (next_at > ? OR expression NOT LIKE '@%')"
+        )
+        if self._storage.sql(query, callback, key, to_text(now)) == [given]:
             return
         self._storage.sql(
             "INSERT OR REPLACE INTO schedules (callback, key, expression, zone, payload, next_at) VALUES (?,?,?,?,?,?)",
@@ -55,22 +59,20 @@ class Schedules:
 
     def done(self, schedule: Schedule, now: datetime) -> None:
         """The next run counts from now, so however many were missed, one has made up for them."""
-        where = "WHERE callback = ? AND key = ?"
         if schedule.expression.startswith("@"):
-            self._storage.sql(f"DELETE FROM schedules {where}", schedule.callback, schedule.key)  # noqa: S608
+            self._change("DELETE FROM schedules", schedule)
             return
         upcoming = to_text(next_run(schedule.expression, schedule.zone, now))
-        self._storage.sql(
-            f"UPDATE schedules SET next_at = ?, failures = 0 {where}",  # noqa: S608 (constant text)
-            *(upcoming, schedule.callback, schedule.key),
-        )
+        self._change("UPDATE schedules SET next_at = ?, failures = 0", schedule, upcoming)
 
     def failed(self, schedule: Schedule, now: datetime) -> None:
         retry_at = after(now, min(RETRY_S * 2 ** min(schedule.failures, 20), RETRY_MAX_S))
-        self._storage.sql(
-            "UPDATE schedules SET next_at = ?, failures = failures + 1 WHERE callback = ? AND key = ?",
-            *(retry_at, schedule.callback, schedule.key),
-        )
+        self._change("UPDATE schedules SET next_at = ?, failures = failures + 1", schedule, retry_at)
+
+    def _change(self, statement: str, schedule: Schedule, *values: str) -> None:
+        """Unless the job itself has registered another time meanwhile."""
+        where = "WHERE callback = ? AND key = ? AND next_at = ?"
+        self._storage.sql(f"{statement} {where}", *values, schedule.callback, schedule.key, schedule.next_at)
 
     def next_at(self) -> str | None:
         earliest: str | None = self._storage.sql("SELECT min(next_at) AS at FROM schedules")[0]["at"]
@@ -96,5 +98,4 @@ def _first(when: When, zone: str, now: datetime) -> datetime:
 
 
 def _schedule(row: Row) -> Schedule:
-    names = ("callback", "key", "expression", "zone", "failures")
-    return Schedule(**{name: row[name] for name in names}, payload=json.loads(row["payload"]))
+    return Schedule(**row | {"payload": json.loads(row["payload"])})
