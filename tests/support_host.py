@@ -44,3 +44,30 @@ def private(host: EmbeddedHost, agent: str, instance: str, query: str, *params: 
 def next_run_of(host: EmbeddedHost, agent: str, instance: str = "main") -> datetime:
     [row] = private(host, agent, instance, "SELECT next_at FROM schedules")
     return datetime.fromisoformat(row["next_at"])
+
+
+class House:
+    """One host after another over the same folder."""
+
+    def __init__(self, folder: Path, database: Database, now: datetime) -> None:
+        self.folder, self.database, self.clock = folder, database, Clock(now)
+        self.host: EmbeddedHost | None = None
+
+    async def start(self, **agents: type[Agent[Any]]) -> EmbeddedHost:
+        self.close()
+        self.host = a_host(self.folder, self.database, self.clock, **agents)
+        await self.host.start()
+        await self.host.run_due(self.clock.at)
+        return self.host
+
+    async def run_due(self, **delta: float) -> int:
+        assert self.host
+        return await run_due(self.host, self.clock, **delta)
+
+    async def runs(self) -> list[Any]:
+        assert self.host
+        return list(await self.host.get("worker", "main").call("read"))
+
+    def close(self) -> None:
+        if self.host:
+            self.host.close()

@@ -12,8 +12,7 @@ from app.runtime.durable.agent import Agent
 from app.runtime.durable.host_embedded import EmbeddedHost
 from app.runtime.instants import to_text
 from db.engine import Database
-from tests.support_host import a_host, next_run_of, private, run_due
-from tests.world import Clock
+from tests.support_host import House, next_run_of, private
 
 pytestmark = pytest.mark.anyio
 
@@ -42,33 +41,6 @@ class Worker(Agent[Seen]):
 
 def working(*jobs: tuple[Any, dict[str, Any]]) -> type[Worker]:
     return type("Working", (Worker,), {"jobs": jobs})
-
-
-class House:
-    """One host after another over the same folder."""
-
-    def __init__(self, folder: Path, database: Database, now: datetime) -> None:
-        self.folder, self.database, self.clock = folder, database, Clock(now)
-        self.host: EmbeddedHost | None = None
-
-    async def start(self, **agents: type[Agent[Any]]) -> EmbeddedHost:
-        self.close()
-        self.host = a_host(self.folder, self.database, self.clock, **agents)
-        await self.host.start()
-        await self.host.run_due(self.clock.at)
-        return self.host
-
-    async def run_due(self, **delta: float) -> int:
-        assert self.host
-        return await run_due(self.host, self.clock, **delta)
-
-    async def runs(self) -> list[Any]:
-        assert self.host
-        return list(await self.host.get("worker", "main").call("read"))
-
-    def close(self) -> None:
-        if self.host:
-            self.host.close()
 
 
 @pytest.fixture
@@ -152,6 +124,22 @@ async def test_a_time_that_never_comes_is_refused_and_nothing_is_scheduled(house
     with pytest.raises(ValueError, match=r"scheduled|time zone"):
         await agent.schedule(when, agent.job)
     assert private(host, "worker", "main", "SELECT * FROM schedules") == []
+
+
+class Chain(Worker):
+    """Each run sets the next one."""
+
+    jobs = ((timedelta(seconds=10), {}),)
+
+    async def job(self, payload: Any = None) -> None:
+        await super().job(payload)
+        await self.schedule(timedelta(seconds=10), self.job)
+
+
+async def test_a_job_may_set_its_own_next_run(house: House) -> None:
+    await house.start(worker=Chain)
+    assert [await house.run_due(seconds=seconds) for seconds in (10, 9, 1, 10)] == [1, 0, 1, 1]
+    assert await house.runs() == [None, None, None]
 
 
 class Failing(Worker):

@@ -131,6 +131,20 @@ async def test_twenty_five_answers_at_once_are_ten_a_turn_and_the_rest_within_se
         assert ledger_rows(world) == []
 
 
+async def test_more_calls_than_one_turn_can_end_go_on_in_the_next(tmp_path: Path, migrated: Path) -> None:
+    async with a_world(tmp_path, migrated) as world:
+        for _ in range(5):
+            await parked_closes(world, 10)
+            world.clock.advance(seconds=30)  # or the budget refuses some
+        for row in ledger_rows(world):
+            await world.change(ApprovalRow, row["request_id"], expires_at=ago(1))
+        with capture_logs() as logs:
+            await world.run_due(seconds=1)
+            await world.run_due(seconds=1)
+        assert statements(logs, "deliver") == [46, 6]
+        assert ledger_rows(world) == []
+
+
 async def test_what_a_turn_costs(tmp_path: Path, migrated: Path) -> None:
     async with a_world(tmp_path, migrated) as world:
         _, [one, two, three, refused, lapsed] = await parked_closes(world, 5)

@@ -91,6 +91,19 @@ async def test_a_route_that_breaks_keeps_the_call_and_tries_again_later(tmp_path
         assert await settled(world) == [(request, "approved", "ok")]
 
 
+async def test_the_first_failure_is_tried_again_soon_however_long_the_answer_took(
+    tmp_path: Path, migrated: Path
+) -> None:
+    async with a_world(tmp_path, migrated) as world:
+        _, request = await a_parked_close(world)
+        for _ in range(8):
+            await world.run_due(hours=1)
+        await sql(world, "CREATE TRIGGER broken BEFORE UPDATE ON tickets BEGIN SELECT RAISE(ABORT, 'disk'); END")
+        await world.approve(request)
+        [row] = ledger_rows(world)
+        assert (row["checks"], row["next_check_at"]) == (1, "2026-03-09T20:00:30.000Z")
+
+
 async def sql(world: World, statement: str) -> None:
     await world.system.db.write(lambda session: session.connection().exec_driver_sql(statement) and None)
 
