@@ -1,6 +1,7 @@
 """A hook that throws, a route that breaks, a database that is away: the call waits, and everything else goes on."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from app.agents.triager import Triager
 from app.runtime.durable.agent import Settled
 from config.agents import AGENTS
 from tests.support import ago
+from tests.support_host import private
 from tests.support_ledger import a_parked_close, ledger_rows, parked_closes, settled
 from tests.world import World, a_world
 
@@ -71,6 +73,20 @@ async def test_a_hook_that_throws_stops_no_other_call_and_its_state_change_is_un
         await world.run_due(seconds=60)
         assert await settled(world) == [(second, "approved", "ok"), (first, "approved", "ok")]
         assert [event.request_id for event in listening.heard] == [first, second, first]
+
+
+async def test_the_hooks_state_and_the_calls_end_are_written_together_or_not_at_all(
+    tmp_path: Path, migrated: Path
+) -> None:
+    async with a_world(tmp_path, migrated) as world:
+        _, request = await a_parked_close(world)
+        in_private = partial(private, world.system.host, "triager", "main")
+        in_private("CREATE TRIGGER stuck BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'disk'); END")
+        await world.reject(request)
+        assert in_private("SELECT * FROM state WHERE value LIKE ?", f"%{request}%") == []
+        in_private("DROP TRIGGER stuck")
+        await world.run_due(seconds=60)
+        assert await settled(world) == [(request, "rejected", None)]
 
 
 async def test_a_route_that_breaks_keeps_the_call_and_tries_again_later(tmp_path: Path, migrated: Path) -> None:

@@ -13,10 +13,12 @@ from app.runtime.durable.cipher import AppKeyCipher
 from app.runtime.durable.ledger import Ledger
 from app.runtime.durable.storage import SqliteStorage
 from app.runtime.errors import Unreadable
+from app.runtime.tools.approvals import NewRequest
 from app.runtime.tools.gate import ParkedCall
 from app.runtime.tools.results import Pending
+from app.services import approval_gate
 from db.schema import ApprovalRow
-from tests.support import NOW, a_ticket
+from tests.support import NOW, TRIAGER, a_ticket
 from tests.support_host import private
 from tests.support_ledger import a_parked_close, ledger_rows, parked_closes, settled
 from tests.world import KEY, World, a_world
@@ -140,6 +142,8 @@ async def test_a_row_whose_question_was_never_put_is_fenced_off_without_a_word(t
         assert (tombstone.ended, tombstone.ended_reason) == ("cancelled", "never asked")
         assert ledger_rows(world) == []
         assert await settled(world) == []
+        late = NewRequest(request, "tickets_close", {}, "mark", TRIAGER.key, "ticket:1", {})
+        assert await world.system.db.write(approval_gate.ask, late, NOW, 60) is not None  # it cannot appear behind us
         assert (await world.client.get("/approvals")).json() == {"pending": [], "resolved": []}
         assert (await world.sweep())["asked"] == 1
 
