@@ -12,7 +12,7 @@ from app.runtime.registration import Registration
 from app.runtime.tools.pipeline import Pipeline
 from app.services.approval_store import DatabaseApprovalStore
 from db.engine import Database
-from tests.world import KEY, Clock
+from tests.world import KEY, Clock, awake
 
 
 def a_host(folder: Path, database: Database, clock: Clock, **agents: type[Agent[Any]]) -> EmbeddedHost:
@@ -38,7 +38,7 @@ async def run_due(host: EmbeddedHost, clock: Clock, **delta: float) -> int:
 
 def private(host: EmbeddedHost, agent: str, instance: str, query: str, *params: Any) -> list[Row]:
     """A statement on the instance's own database."""
-    return host.instance(agent, instance)._agent.sql(query, *params)
+    return awake(host, agent, instance)._agent.sql(query, *params)
 
 
 def next_run_of(host: EmbeddedHost, agent: str, instance: str = "main") -> datetime:

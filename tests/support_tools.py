@@ -25,7 +25,7 @@ from db.engine import Database
 from db.schema import ApprovalRow
 from routes import HANDLERS
 from tests.support import NOW
-from tests.world import World, a_world
+from tests.world import World, a_world, awake
 
 SCOPES = ("tool:parcels_send", "tool:parcels_find", "tool:parcels_break")
 
@@ -112,7 +112,7 @@ class Depot:
         return self.tools_of("main")
 
     def tools_of(self, instance: str) -> Tools:
-        return self.world.system.host.instance("courier", instance)._agent.tools
+        return awake(self.world.system.host, "courier", instance)._agent.tools
 
     def send(self, arguments: dict[str, Any]) -> Any:
         return self.tools.call("parcels_send", arguments)
@@ -126,7 +126,7 @@ class Depot:
         return [tuple(one) for one in report["told"]]
 
     def ledger(self) -> list[dict[str, Any]]:
-        agent = self.world.system.host.instance("courier", "main")._agent
+        agent = awake(self.world.system.host, "courier", "main")._agent
         return agent.sql("SELECT request_id, tool, subject, fingerprint, asked, next_check_at FROM ledger")
 
 

@@ -14,6 +14,8 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from app.main import System, build
+from app.runtime.durable.host_embedded import EmbeddedHost
+from app.runtime.durable.instance import Instance
 from app.services import approvals, tokens
 from config.settings import Settings
 from db.schema import ApprovalRow, EventRow, TicketRow, TokenRow
@@ -118,3 +120,9 @@ def operator_with_token(session: Session) -> None:
     user_id = an_operator(session)
     row = {"id": "test", "name": "test", "user_id": user_id, "kind": "operator", "hashed": tokens.hashed(TOKEN)}
     session.execute(insert(TokenRow).values(**row, scopes=[], created_at=ago(1)))
+
+
+def awake(host: EmbeddedHost, agent: str, instance: str) -> Instance:
+    """An instance as it is in memory, for tests that look inside."""
+    with host._awake.use(agent, instance) as found:
+        return found

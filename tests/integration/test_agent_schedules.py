@@ -13,6 +13,7 @@ from app.runtime.durable.host_embedded import EmbeddedHost
 from app.runtime.instants import to_text
 from db.engine import Database
 from tests.support_host import House, next_run_of, private
+from tests.world import awake
 
 pytestmark = pytest.mark.anyio
 
@@ -120,7 +121,7 @@ async def test_registering_another_payload_replaces(house: House) -> None:
 @pytest.mark.parametrize("when", ["0 0 31 2 *", "0 0 * * * *", datetime(2026, 3, 9)])  # noqa: DTZ001 (that is the point)
 async def test_a_time_that_never_comes_is_refused_and_nothing_is_scheduled(house: House, when: Any) -> None:
     host = await house.start(worker=Worker)
-    agent = host.instance("worker", "main")._agent
+    agent = awake(host, "worker", "main")._agent
     with pytest.raises(ValueError, match=r"scheduled|time zone"):
         await agent.schedule(when, agent.job)
     assert private(host, "worker", "main", "SELECT * FROM schedules") == []
@@ -169,7 +170,7 @@ async def test_a_failing_job_backs_off_and_stops_no_other(house: House) -> None:
         waits.append((at - house.clock.at).total_seconds())
         await house.run_due(seconds=waits[-1])
     assert waits == [2, 4, 8, 16]
-    type(host.instance("worker", "main")._agent).mended = True
+    type(awake(host, "worker", "main")._agent).mended = True
     await house.run_due(seconds=32)
     assert await house.runs() == [None, "mended"]
     assert to_text(next_run_of_broken(host)) == "2026-03-09T14:00:00.000Z"

@@ -9,7 +9,7 @@ from app.services import tickets
 from db.schema import TicketRow
 from tests.support import OPERATOR, a_ticket
 from tests.support_tools import Depot, a_depot, statements
-from tests.world import World
+from tests.world import World, awake
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ async def depot(tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 async def ask_to_close(world: World, instance: str, ticket: int, version: int = 1) -> str:
-    tools = world.system.host.instance("triager", instance)._agent.tools
+    tools = awake(world.system.host, "triager", instance)._agent.tools
     result = await tools.call("tickets_close", {"ticket_id": ticket, "version": version})
     return result.request_id
 

@@ -12,7 +12,7 @@ from config.agents import AGENTS
 from db.schema import ApprovalRow, TicketRow
 from tests.support import a_ticket, ago
 from tests.support_ledger import a_parked_close, ledger_rows, parked_closes, settled, statements
-from tests.world import a_world
+from tests.world import a_world, awake
 
 pytestmark = pytest.mark.anyio
 
@@ -148,7 +148,7 @@ async def test_more_calls_than_one_turn_can_end_go_on_in_the_next(tmp_path: Path
 async def test_what_a_turn_costs(tmp_path: Path, migrated: Path) -> None:
     async with a_world(tmp_path, migrated) as world:
         _, [one, two, three, refused, lapsed] = await parked_closes(world, 5)
-        triager = world.system.host.instance("triager", "main")
+        triager = awake(world.system.host, "triager", "main")
         for request in (one, two, three):
             await world.approve(request, wake=False)
         await world.reject(refused, wake=False)

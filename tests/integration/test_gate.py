@@ -11,6 +11,7 @@ from app.runtime.steps import Step
 from app.runtime.tools.results import Denied, Done, Failed, Pending
 from app.services import approval_gate
 from tests.support_tools import Depot, a_depot, statements
+from tests.world import awake
 
 pytestmark = pytest.mark.anyio
 
@@ -135,7 +136,7 @@ async def test_a_late_insert_does_not_appear_behind_a_tombstone(depot: Depot, mo
 
 async def test_a_request_whose_ledger_row_was_lost_is_adopted(depot: Depot) -> None:
     first = await depot.send({"parcel_id": 7})
-    depot.world.system.host.instance("courier", "main")._agent.sql("DELETE FROM ledger")
+    awake(depot.world.system.host, "courier", "main")._agent.sql("DELETE FROM ledger")
     assert (await depot.send({"parcel_id": 7})).request_id == first.request_id
     assert [row["request_id"] for row in depot.ledger()] == [first.request_id]
     await depot.world.approve(first.request_id)

@@ -8,6 +8,7 @@ import pytest
 from app.runtime.tools.results import Denied, Pending
 from db.schema import ApprovalRow
 from tests.support_tools import Depot, a_depot
+from tests.world import awake
 
 pytestmark = pytest.mark.anyio
 
@@ -81,5 +82,5 @@ async def ended_request(depot: Depot, stands: dict[str, Any]) -> str:
     """The id of a request for parcel 7 that stands so, and that the courier's ledger knows nothing of any more."""
     asked: str = (await depot.send({"parcel_id": 7})).request_id
     await depot.world.change(ApprovalRow, asked, **stands)
-    depot.world.system.host.instance("courier", "main")._agent.sql("DELETE FROM ledger")
+    awake(depot.world.system.host, "courier", "main")._agent.sql("DELETE FROM ledger")
     return asked

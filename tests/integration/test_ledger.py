@@ -21,7 +21,7 @@ from db.schema import ApprovalRow
 from tests.support import NOW, TRIAGER, a_ticket
 from tests.support_host import private
 from tests.support_ledger import a_parked_close, ledger_rows, parked_closes, settled
-from tests.world import KEY, World, a_world
+from tests.world import KEY, World, a_world, awake
 
 pytestmark = pytest.mark.anyio
 NEW_KEY = base64.b64encode(b"n" * 32).decode()
@@ -47,7 +47,7 @@ async def test_a_waiting_call_is_looked_at_after_thirty_seconds_and_its_argument
 async def test_the_same_call_again_waits_under_the_same_request_and_asks_nobody(tmp_path: Path, migrated: Path) -> None:
     async with a_world(tmp_path, migrated) as world:
         ticket, request = await a_parked_close(world)
-        tools = world.system.host.instance("triager", "main")._agent.tools
+        tools = awake(world.system.host, "triager", "main")._agent.tools
         with invocation.begin("trace") as own:
             again = await tools.call("tickets_close", {"version": 1, "ticket_id": ticket})
         assert isinstance(again, Pending)
@@ -96,7 +96,7 @@ async def test_a_row_copied_into_another_instance_closes_nothing(tmp_path: Path,
         columns, marks = ", ".join(row), ", ".join("?" * len(row))
         insert = f"INSERT INTO ledger ({columns}) VALUES ({marks})"  # noqa: S608
         private(world.system.host, "triager", "other", insert, *row.values())
-        await world.system.host.instance("triager", "other").wake([request], None)
+        await awake(world.system.host, "triager", "other").wake([request], None)
         assert (await world.ticket(ticket)).status == "open"
         assert (await world.approval(request)).consumed_at is None
 

@@ -13,7 +13,7 @@ from config.agents import AGENTS
 from tests.support import NOW, a_ticket, ago
 from tests.support_host import private
 from tests.support_ledger import a_parked_close, ledger_rows, parked_closes, settled, statements
-from tests.world import World, a_world
+from tests.world import World, a_world, awake
 
 pytestmark = pytest.mark.anyio
 
@@ -125,7 +125,7 @@ async def test_a_no_that_the_agent_forgot_is_met_again_once_and_remembered(tmp_p
     async with a_world(tmp_path, migrated) as world:
         ticket, request = await a_parked_close(world)
         await world.reject(request)
-        world.system.host.instance("triager", "main")._agent.set_state(type(world_state(world))())
+        awake(world.system.host, "triager", "main")._agent.set_state(type(world_state(world))())
         first, second = await world.sweep(), await world.sweep()
         assert (first["asked"], first["refused"], adds_up(first)) == (0, 1, True)
         assert (second["refused"], second["deferred"]) == (0, 1)
@@ -134,7 +134,7 @@ async def test_a_no_that_the_agent_forgot_is_met_again_once_and_remembered(tmp_p
 
 
 def world_state(world: World) -> Any:
-    return world.system.host.instance("triager", "main")._agent.state
+    return awake(world.system.host, "triager", "main")._agent.state
 
 
 async def test_a_sweep_that_cannot_list_says_why_and_takes_nothing_back(

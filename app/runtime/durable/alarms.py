@@ -1,6 +1,7 @@
 """The alarm index: one row per instance that must wake, in one SQLite file. Starting a host opens nothing else."""
 
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from app.runtime.instants import after, to_text
 
 RETRY_S, RETRY_MAX_S = 2.0, 3600.0  # a failing turn is tried again after 2 s, 4 s … an hour
+DUE_MAX = 100  # alarms that ring at a time
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS alarms (
@@ -22,6 +24,10 @@ class Due:
     agent: str
     instance: str
     failures: int
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return self.agent, self.instance
 
 
 class Alarms:
@@ -48,8 +54,9 @@ class Alarms:
         )
 
     def due(self, now: datetime) -> list[Due]:
-        query = "SELECT agent, instance, failures FROM alarms WHERE at <= ? ORDER BY at"
-        return [Due(*row) for row in self._db.execute(query, (to_text(now),))]
+        """The most overdue ones first, at most DUE_MAX."""
+        query = "SELECT agent, instance, failures FROM alarms WHERE at <= ? ORDER BY at LIMIT ?"
+        return [Due(*row) for row in self._db.execute(query, (to_text(now), DUE_MAX))]
 
     def failed(self, due: Due, now: datetime) -> None:
         retry_at = after(now, min(RETRY_S * 2 ** min(due.failures, 20), RETRY_MAX_S))
@@ -58,9 +65,11 @@ class Alarms:
             (retry_at, due.failures + 1, due.agent, due.instance),
         )
 
-    def next_at(self) -> str | None:
-        earliest: str | None = self._db.execute("SELECT min(at) FROM alarms").fetchone()[0]
-        return earliest
+    def next_at(self, leave_out: Collection[tuple[str, str]]) -> str | None:
+        """The earliest alarm but for those of the instances to leave out."""
+        query = "SELECT agent, instance, at FROM alarms WHERE at IS NOT NULL ORDER BY at LIMIT ?"
+        rows = self._db.execute(query, (len(leave_out) + 1,))
+        return next((at for agent, instance, at in rows if (agent, instance) not in leave_out), None)
 
     def close(self) -> None:
         self._db.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,11 +13,12 @@ import structlog
 from app.runtime import invocation
 from app.runtime.durable.agent import Agent
 from app.runtime.durable.alarms import Alarms, Due
+from app.runtime.durable.awake import Awake, Name
 from app.runtime.durable.cipher import Cipher
 from app.runtime.durable.instance import Instance
 from app.runtime.durable.storage import SqliteStorage
 from app.runtime.errors import AgentNotRegistered
-from app.runtime.instants import Clock, from_text
+from app.runtime.instants import Clock, from_text, to_text
 from app.runtime.principal import agent_of
 from app.runtime.registration import Registration
 from app.runtime.tools.approvals import ApprovalStore
@@ -46,10 +47,10 @@ class EmbeddedHost:
 
     def __init__(self, folder: Path, parts: Parts) -> None:
         self._folder, self._parts = folder, parts
-        self._instances: dict[tuple[str, str], Instance] = {}
-        self._storages: list[SqliteStorage] = []
+        self._awake = Awake(self._make)
         self._alarms_opened: Alarms | None = None
-        self._wakes: set[asyncio.Task[None]] = set()
+        self._ringing: set[Name] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
 
     def get(self, agent: str, instance: str) -> "EmbeddedStub":
@@ -58,61 +59,59 @@ class EmbeddedHost:
         return EmbeddedStub(self, agent, instance)
 
     def wake(self, answered: Iterable[tuple[str, str]]) -> None:
-        by_instance: dict[tuple[str, str], list[str]] = {}
+        by_instance: dict[Name, list[str]] = {}
         for principal_key, request_id in answered:
             if (who := agent_of(principal_key)) and who[0] in self._parts.registrations:
                 by_instance.setdefault(who, []).append(request_id)
-        for (agent, instance), request_ids in by_instance.items():
-            task = asyncio.get_running_loop().create_task(
-                self._wake(agent, instance, request_ids, invocation.trace_id())
-            )
-            self._wakes.add(task)
-            task.add_done_callback(self._wakes.discard)
+        for name, request_ids in by_instance.items():
+            self._go(self._wake(name, request_ids, invocation.trace_id()))
 
     async def start(self) -> None:
         """Main instances register their schedules; answers that nobody has carried out yet are delivered."""
         for agent in self._parts.registrations:
-            self._alarms.arm(agent, MAIN, "")
+            self._alarms.arm(agent, MAIN, to_text(self._parts.clock()))
         self.wake(await self._parts.store.undelivered())
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Run what is due, as it comes due, until `stop`; a turn that has begun is finished."""
+        """Run what is due, as it comes due, until `stop`. An instance that is slow, or fails, holds up no other."""
         await self.start()
         stopping = asyncio.create_task(stop.wait())
         while not stop.is_set():
             self._changed.clear()
-            await self.run_due(self._parts.clock())
+            self._ring_due()
             changed = asyncio.create_task(self._changed.wait())
             await asyncio.wait({stopping, changed}, timeout=self._pause_s(), return_when=asyncio.FIRST_COMPLETED)
             changed.cancel()
         await self.drain()
 
     async def run_due(self, now: datetime) -> int:
-        """One alarm turn for every instance whose alarm is due. Returns how many there were."""
-        due = self._alarms.due(now)
-        await asyncio.gather(*(self._ring(alarm, now) for alarm in due))
-        return len(due)
+        """One alarm turn for every instance whose alarm is due, and their end. Returns how many there were."""
+        rung = self._ring_due(now)
+        await self.drain()
+        return rung
 
     async def drain(self) -> None:
-        """Wait for the wakes under way."""
-        while self._wakes:
-            await asyncio.gather(*self._wakes)
+        """Wait for the turns under way."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+
+    def lag_s(self) -> float:
+        """How late the most overdue alarm is, in seconds; 0 when none is due."""
+        next_at = self._alarms.next_at(set())
+        return max(0.0, (self._parts.clock() - from_text(next_at)).total_seconds()) if next_at else 0.0
 
     def close(self) -> None:
-        for storage in self._storages:
-            storage.close()
+        self._awake.evict()
         if self._alarms_opened:
             self._alarms_opened.close()
 
-    def instance(self, agent: str, name: str) -> Instance:
-        if (agent, name) not in self._instances:
-            self._instances[agent, name] = self._make(agent, name)
-        return self._instances[agent, name]
+    async def call(self, agent: str, instance: str, method: str) -> Any:
+        with self._awake.use(agent, instance) as awake:
+            return await awake.call(method, invocation.trace_id())
 
     def _make(self, agent: str, name: str) -> Instance:
         digest = hashlib.sha256(f"{agent}\0{name}".encode()).hexdigest()
         storage = SqliteStorage(self._folder / digest[:2] / f"{digest}.sqlite")
-        self._storages.append(storage)
         parts = self._parts
 
         def arm(at: str) -> None:
@@ -143,21 +142,39 @@ class EmbeddedHost:
             self._alarms_opened = Alarms(self._folder / "alarms.sqlite")
         return self._alarms_opened
 
+    def _ring_due(self, now: datetime | None = None) -> int:
+        now = now or self._parts.clock()
+        due = [alarm for alarm in self._alarms.due(now) if alarm.name not in self._ringing]
+        for alarm in due:
+            self._ringing.add(alarm.name)
+            self._go(self._ring(alarm, now))
+        return len(due)
+
+    def _go(self, turn: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(turn)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _ring(self, alarm: Due, now: datetime) -> None:
         try:
-            await self.instance(alarm.agent, alarm.instance).alarm()
+            with self._awake.use(*alarm.name) as instance:
+                await instance.alarm()
         except Exception:
             log.exception("alarm_failed", agent=alarm.agent, instance=alarm.instance)
             self._alarms.failed(alarm, now)
+        finally:
+            self._ringing.discard(alarm.name)
+            self._changed.set()
 
-    async def _wake(self, agent: str, instance: str, request_ids: list[str], trace: str | None) -> None:
+    async def _wake(self, name: Name, request_ids: list[str], trace: str | None) -> None:
         try:
-            await self.instance(agent, instance).wake(request_ids, trace)
+            with self._awake.use(*name) as instance:
+                await instance.wake(request_ids, trace)
         except Exception:
-            log.exception("wake_failed", agent=agent, instance=instance)  # the ledger's alarm will find them
+            log.exception("wake_failed", agent=name[0], instance=name[1])  # the ledger's alarm will find them
 
     def _pause_s(self) -> float:
-        next_at = self._alarms.next_at()
+        next_at = self._alarms.next_at(self._ringing)
         if next_at is None:
             return LOOK_MAX_S
         return min(max(0.0, (from_text(next_at) - self._parts.clock()).total_seconds()), LOOK_MAX_S)
@@ -170,4 +187,4 @@ class EmbeddedStub:
     instance: str
 
     async def call(self, method: str) -> Any:
-        return await self.host.instance(self.agent, self.instance).call(method, invocation.trace_id())
+        return await self.host.call(self.agent, self.instance, method)

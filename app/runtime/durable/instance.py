@@ -62,6 +62,10 @@ class Instance:
         tools = Tools(pipeline, store, caller, self._ledger, clock)
         agent._context = Context(name, storage, self._state, self._schedules, Runs(storage), tools, clock)
 
+    def close(self) -> None:
+        """Drop it from memory: state, schedules and ledger are on disk; the budget's window is not."""
+        self._storage.close()
+
     async def call(self, method: str, trace: str | None = None) -> Any:
         """Run one of the agent's `rpc` methods as a turn. Its answer comes back as plain JSON values."""
         if method not in self._agent.rpc:

@@ -29,6 +29,9 @@ class Storage(Protocol):
     def atomically(self, work: Callable[[], T]) -> T:
         """Run `work`, all of it or nothing. It may not nest, and it cannot await."""
 
+    def close(self) -> None:
+        """Let go of the database until the next statement."""
+
 
 class SqliteStorage:
     """One file. Opened, and made, at the first statement."""
