@@ -9,7 +9,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from app.domain import MAX_ID, NAME_MAX, TEXT_MAX, TITLE_MAX, Category, Priority, Speaker, Status
 
-INSTANT = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
+INSTANT_TEXT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"
+INSTANT = rf"^{INSTANT_TEXT}(?![\s\S])"  # "$" would let a trailing newline through
 
 Instant = Annotated[str, Meta(pattern=INSTANT, extra_json_schema={"format": "date-time"})]
 Title = Annotated[str, Meta(min_length=1, max_length=TITLE_MAX, description="One line, as the requester would say it.")]

@@ -103,6 +103,7 @@ class ApprovalRow(Base):
         # Text that is no instant would compare as later than any, and so never expire.
         CheckConstraint(f"expires_at GLOB '{INSTANT_GLOB}'", name="expires_at_is_an_instant"),
         CheckConstraint(f"use_by GLOB '{INSTANT_GLOB}'", name="use_by_is_an_instant"),
+        CheckConstraint(f"until_at GLOB '{INSTANT_GLOB}'", name="until_at_is_an_instant"),
     )
 
 

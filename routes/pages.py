@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from app.runtime.instants import from_text
 from app.runtime.principal import agent_of
-from app.schemas import INSTANT
+from app.schemas import INSTANT_TEXT
 from config.settings import ROOT
 
 TEMPLATES = ROOT / "templates"
@@ -75,7 +75,7 @@ def exact(instant: str, now: datetime) -> Markup:
 
 def dated(text: str, now: datetime) -> Markup:
     """A sentence whose instants, written for machines, read as dates."""
-    parts = re.split(f"({INSTANT.strip('^$')})", text)
+    parts = re.split(f"({INSTANT_TEXT})", text)
     return Markup("").join(exact(part, now) if index % 2 else part for index, part in enumerate(parts))
 
 

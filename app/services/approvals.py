@@ -16,6 +16,7 @@ from app.services.checked import instant
 from db.schema import ApprovalRow
 
 PENDING_MAX, RESOLVED_MAX = 50, 20
+TOLD_WITHIN = timedelta(hours=2)  # a ledger looks every hour: what ended longer ago has been told
 COLUMNS = [column for column in ApprovalRow.__table__.columns if column.name not in ("fingerprint", "trace_id")]
 
 
@@ -49,7 +50,7 @@ def reject(
 
 def prune(session: Session, older_than_days: int, now: datetime) -> Pruned:
     """Delete requests that ended, or lapsed unspent, longer ago than this. A remembered rejection stays."""
-    before = to_text(now - timedelta(days=older_than_days))
+    before = to_text(now - max(timedelta(days=older_than_days), TOLD_WITHIN))
     remembered = and_(
         ApprovalRow.ended == "rejected",
         ApprovalRow.superseded_at.is_(None),

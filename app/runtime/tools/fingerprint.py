@@ -31,10 +31,12 @@ def fingerprint(arguments: dict[str, Any]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{value} is not a number that JSON knows")
         return value + 0.0  # -0.0 becomes 0.0
+    if value is not None and not isinstance(value, str | int):
+        raise ValueError(f"{type(value).__name__} is nothing that JSON knows")
     return value

@@ -50,6 +50,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.CheckConstraint(f"expires_at GLOB '{INSTANT_GLOB}'", name="expires_at_is_an_instant"),
         sa.CheckConstraint(f"use_by GLOB '{INSTANT_GLOB}'", name="use_by_is_an_instant"),
+        sa.CheckConstraint(f"until_at GLOB '{INSTANT_GLOB}'", name="until_at_is_an_instant"),
     )
     op.create_index("approvals_by_request", "approvals", ["requested_at"])
     op.create_index(
