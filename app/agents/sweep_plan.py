@@ -22,7 +22,7 @@ class Parked(NamedTuple):
 
     request_id: str
     ticket_id: int
-    version: int
+    version: int | None  # None where it cannot be read
 
 
 class Plan(NamedTuple):
@@ -67,6 +67,8 @@ def _still(until: Mapping[int, datetime | None], now: datetime) -> set[int]:
 
 def _moved(parked: Parked, stale: Mapping[int, Ticket], seen_up_to: float) -> bool:
     """Edited, closed, or active again since. A ticket beyond the pages that were read is not known to have moved."""
+    if parked.version is None:
+        return False
     ticket = stale.get(parked.ticket_id)
     return parked.ticket_id <= seen_up_to if ticket is None else ticket.version != parked.version
 

@@ -72,7 +72,7 @@ class Triager(Agent[TriagerState]):
         run = self.runs.begin(self.now())
         listed = await self._stale_tickets()
         parked = [
-            Parked(call.request_id, call.arguments["ticket_id"], call.arguments["version"])
+            Parked(call.request_id, int(call.subject.removeprefix("ticket:")), (call.arguments or {}).get("version"))
             for call in await self.tools.waiting()
             if call.tool == CLOSE
         ]

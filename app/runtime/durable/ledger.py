@@ -15,6 +15,7 @@ from app.runtime.durable.cipher import Cipher
 from app.runtime.durable.storage import Storage
 from app.runtime.errors import Unreadable
 from app.runtime.instants import after, from_text, to_text
+from app.runtime.steps import Step, reached
 from app.runtime.tools.gate import ParkedCall
 
 CHECK_S, CHECK_MAX_S = 30.0, 3600.0  # the first look after asking, and the longest time between two
@@ -49,7 +50,7 @@ class Ledger:
         return str(rows[0]["request_id"]) if rows else None
 
     async def intend(self, call: ParkedCall, now: datetime) -> None:
-        sealed = await self._seal(call.request_id, call.tool, call.arguments)
+        sealed = await self._seal(call.request_id, call.tool, call.arguments or {})
         check_at = after(now, CHECK_S)
         self._arm(check_at)
         self._storage.sql(
@@ -57,9 +58,11 @@ class Ledger:
             " VALUES (?, ?, ?, ?, ?, ?)",
             *(call.request_id, call.tool, call.subject, call.fingerprint, sealed, check_at),
         )
+        reached(Step.INTENDED)
 
     def asked(self, request_id: str) -> None:
         self._storage.sql("UPDATE ledger SET asked = 1 WHERE request_id = ?", request_id)
+        reached(Step.RECORDED)
 
     async def adopt(self, request_id: str, adopted_id: str) -> None:
         [row] = self.rows([request_id])
@@ -68,9 +71,11 @@ class Ledger:
             "UPDATE OR REPLACE ledger SET request_id = ?, arguments = ?, asked = 1, checks = 0 WHERE request_id = ?",
             *(adopted_id, sealed, request_id),
         )
+        reached(Step.ADOPTED)
 
     def forget(self, request_id: str) -> None:
         self._storage.sql("DELETE FROM ledger WHERE request_id = ?", request_id)
+        reached(Step.DROPPED)
 
     # What the delivery needs
 
@@ -92,12 +97,14 @@ class Ledger:
             "UPDATE ledger SET checks = ?, next_check_at = ? WHERE request_id = ?",
             *(row.checks + 1, after(now, seconds), row.request_id),
         )
+        reached(Step.POSTPONED)
 
     def check_soon(self, ids: list[str], now: datetime, seconds: float) -> None:
         self._storage.sql(
             "UPDATE ledger SET next_check_at = ? WHERE request_id IN (SELECT value FROM json_each(?))",
             *(after(now, seconds), json.dumps(ids)),
         )
+        reached(Step.POSTPONED)
 
     def next_at(self) -> str | None:
         earliest: str | None = self._storage.sql("SELECT min(next_check_at) AS at FROM ledger")[0]["at"]
@@ -111,17 +118,17 @@ class Ledger:
         return arguments
 
     async def parked(self) -> list[ParkedCall]:
-        """Every waiting call that can be read; one that cannot is reported and set aside."""
+        """Every waiting call. One that no key opens is reported, and comes without its arguments."""
         ids = [row["request_id"] for row in self._storage.sql("SELECT request_id FROM ledger")]
-        calls = []
-        for row in self.rows(ids):
-            try:
-                arguments = await self.open(row)
-            except Unreadable as error:
-                log.error("ledger_row_unreadable", request_id=row.request_id, tool=row.tool, why=str(error))
-            else:
-                calls.append(ParkedCall(row.request_id, row.tool, row.subject, row.fingerprint, arguments))
-        return calls
+        return [await self._parked(row) for row in self.rows(ids)]
+
+    async def _parked(self, row: LedgerRow) -> ParkedCall:
+        arguments = None
+        try:
+            arguments = await self.open(row)
+        except Unreadable as error:
+            log.error("ledger_row_unreadable", request_id=row.request_id, tool=row.tool, why=str(error))
+        return ParkedCall(row.request_id, row.tool, row.subject, row.fingerprint, arguments)
 
     async def _seal(self, request_id: str, tool: str, arguments: dict[str, Any]) -> str:
         return await self._cipher.seal(json.dumps(arguments).encode(), self._context(request_id, tool))

@@ -1,5 +1,6 @@
 """The tools as an agent holds them: `call`, `preflight`, `withdraw`, and what it is waiting for."""
 
+from datetime import datetime
 from typing import Any, Protocol
 
 from app.runtime.instants import Clock
@@ -11,7 +12,10 @@ from app.runtime.tools.results import ToolResult
 
 class Waiting(Protocol):
     async def parked(self) -> list[ParkedCall]:
-        """Every call in the caller's ledger whose arguments can be read."""
+        """Every call in the caller's ledger; without arguments where no key opens them."""
+
+    def check_soon(self, ids: list[str], now: datetime, seconds: float) -> None:
+        """Look what became of these after so many seconds."""
 
 
 class Tools:
@@ -31,4 +35,7 @@ class Tools:
 
     async def withdraw(self, request_ids: list[str], reason: str) -> list[str]:
         """Take back own questions that nobody needs to answer any more. Returns the ids that are withdrawn."""
-        return await self._store.withdraw(request_ids, self._caller.principal.key, reason, self._clock())
+        now = self._clock()
+        withdrawn = await self._store.withdraw(request_ids, self._caller.principal.key, reason, now)
+        self._waiting.check_soon(withdrawn, now, 1.0)  # the agent hears of it next, and may ask anew
+        return withdrawn

@@ -24,7 +24,7 @@ class ParkedCall:
     tool: str
     subject: str
     fingerprint: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] | None  # None where no key opens them
 
 
 class Parking(Protocol):
@@ -50,7 +50,6 @@ async def ask(parking: Parking, store: ApprovalStore, notify: Notify, request: N
     if in_the_way is None:
         reached(Step.ASKED)
         parking.asked(request.id)
-        reached(Step.RECORDED)
         notify(request)
         return Pending(request.id, request.tool, "A person has been asked. Nothing was executed.")
     if in_the_way.status in LIVE:
