@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from app.runtime.instants import after, to_text
+from app.runtime.steps import Step, reached
 
 RETRY_S, RETRY_MAX_S = 2.0, 3600.0  # a failing turn is tried again after 2 s, 4 s … an hour
 DUE_MAX = 100  # alarms that ring at a time
@@ -52,6 +53,7 @@ class Alarms:
             " failures = 0 WHERE at IS NOT excluded.at OR failures > 0",
             (agent, instance, at),
         )
+        reached(Step.ARMED)
 
     def due(self, now: datetime) -> list[Due]:
         """The most overdue ones first, at most DUE_MAX."""
@@ -64,6 +66,7 @@ class Alarms:
             "UPDATE alarms SET at = ?, failures = ? WHERE agent = ? AND instance = ?",
             (retry_at, due.failures + 1, due.agent, due.instance),
         )
+        reached(Step.ARMED)
 
     def next_at(self, leave_out: Collection[tuple[str, str]]) -> str | None:
         """The earliest alarm but for those of the instances to leave out."""

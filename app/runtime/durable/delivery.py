@@ -114,6 +114,7 @@ class Delivery:
         principal = self._caller.principal.key
         if not await self._store.fence(row.request_id, row.tool, principal, self._clock()):
             return False
+        reached(Step.FENCED)
         self._ledger.forget(row.request_id)
         return True
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.runtime.durable.storage import Storage
 from app.runtime.instants import plain, to_text
+from app.runtime.steps import Step, reached
 
 KEPT = 100  # finished runs
 
@@ -30,14 +31,17 @@ class Runs:
         if not open_runs:
             query = "INSERT INTO runs (started_at, taken) VALUES (?, '[]') RETURNING id, started_at, taken"
             open_runs = self._storage.sql(query, to_text(now))
+            reached(Step.RUN)
         row = open_runs[0]
         return Run(row["id"], row["started_at"], tuple(json.loads(row["taken"])))
 
     def take(self, run: Run, items: tuple[int, ...]) -> None:
         self._storage.sql("UPDATE runs SET taken = ? WHERE id = ?", json.dumps(items), run.id)
+        reached(Step.RUN)
 
     def finish(self, run: Run, report: Any, now: datetime) -> None:
         self._storage.sql(
             "UPDATE runs SET finished_at = ?, report = ? WHERE id = ?", to_text(now), json.dumps(plain(report)), run.id
         )
+        reached(Step.RUN)
         self._storage.sql("DELETE FROM runs WHERE id <= ?", run.id - KEPT)

@@ -14,6 +14,7 @@ from cronsim import CronSim, CronSimError
 
 from app.runtime.durable.storage import Row, Storage
 from app.runtime.instants import after, to_text
+from app.runtime.steps import Step, reached
 
 When = str | timedelta | datetime  # a cron expression, a delay, an instant
 FIELDS = 5  # CronSim knows a sixth, for seconds; a turn every second is no schedule
@@ -52,6 +53,7 @@ class Schedules:
             "INSERT OR REPLACE INTO schedules (callback, key, expression, zone, payload, next_at) VALUES (?,?,?,?,?,?)",
             *(callback, key, *given.values(), to_text(_first(when, zone, now))),
         )
+        reached(Step.SCHEDULED)
 
     def due(self, now: datetime) -> list[Schedule]:
         rows = self._storage.sql("SELECT * FROM schedules WHERE next_at <= ? ORDER BY next_at", to_text(now))
@@ -73,6 +75,7 @@ class Schedules:
         """Unless the job itself has registered another time meanwhile."""
         where = "WHERE callback = ? AND key = ? AND next_at = ?"
         self._storage.sql(f"{statement} {where}", *values, schedule.callback, schedule.key, schedule.next_at)
+        reached(Step.SCHEDULED)
 
     def next_at(self) -> str | None:
         earliest: str | None = self._storage.sql("SELECT min(next_at) AS at FROM schedules")[0]["at"]

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from app.runtime.durable.storage import Storage
+from app.runtime.steps import Step, reached
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -32,6 +33,7 @@ class State(Generic[S]):
     def save(self) -> None:
         text = msgspec.json.encode(self.value).decode()
         self._storage.sql("INSERT OR REPLACE INTO state (id, value) VALUES (1, ?)", text)
+        reached(Step.SAVED)
 
     @contextmanager
     def held_back(self) -> Iterator[None]:

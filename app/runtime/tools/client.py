@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from app.runtime.instants import Clock
+from app.runtime.steps import Step, reached
 from app.runtime.tools.approvals import ApprovalStore
 from app.runtime.tools.gate import ParkedCall
 from app.runtime.tools.pipeline import Caller, Pipeline
@@ -37,5 +38,6 @@ class Tools:
         """Take back own questions that nobody needs to answer any more. Returns the ids that are withdrawn."""
         now = self._clock()
         withdrawn = await self._store.withdraw(request_ids, self._caller.principal.key, reason, now)
+        reached(Step.WITHDRAWN)
         self._waiting.check_soon(withdrawn, now, 1.0)  # the agent hears of it next, and may ask anew
         return withdrawn

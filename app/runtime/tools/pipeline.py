@@ -12,7 +12,6 @@ import structlog
 from app.runtime.errors import WiringError
 from app.runtime.instants import Clock
 from app.runtime.principal import InProcess, Principal
-from app.runtime.steps import Step, reached
 from app.runtime.tools import gate
 from app.runtime.tools.approvals import ApprovalStore, NewRequest
 from app.runtime.tools.budget import Meter
@@ -108,7 +107,6 @@ class Pipeline:
             return Pending(waiting, tool.name, "This call is waiting already. Nothing was executed.")
         call = gate.ParkedCall(self._new_id(), tool.name, tool.subject(arguments), mark, arguments)
         await caller.parking.intend(call, now)
-        reached(Step.INTENDED)
         rehearsal = await self._dispatch(tool, arguments, InProcess(caller.principal, rehearsal=True))
         if not isinstance(rehearsal, Done) or rehearsal.outcome.is_error:
             caller.parking.forget(call.request_id)  # nothing impossible is ever put to a person
