@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from app.runtime.durable.storage import Synchronous
 from app.runtime.instants import after, to_text
 from app.runtime.steps import Step, reached
 
@@ -31,12 +32,22 @@ class Due:
         return self.agent, self.instance
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An instance that has, or had, an alarm. `failures` counts since its last turn that went well."""
+
+    agent: str
+    instance: str
+    next_at: str | None
+    failures: int
+
+
 class Alarms:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, synchronous: Synchronous = "FULL") -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute(f"PRAGMA synchronous={synchronous}")
         self._db.executescript(TABLE)
 
     def arm(self, agent: str, instance: str, at: str) -> None:
@@ -60,6 +71,10 @@ class Alarms:
         query = "SELECT agent, instance, failures FROM alarms WHERE at <= ? ORDER BY at LIMIT ?"
         return [Due(*row) for row in self._db.execute(query, (to_text(now), DUE_MAX))]
 
+    def look_at_all(self, now: datetime) -> None:
+        """Every instance wakes now: the clock was set back, and only they know what they wait for."""
+        self._db.execute("UPDATE alarms SET at = ? WHERE at > ?", (to_text(now), to_text(now)))
+
     def failed(self, due: Due, now: datetime) -> None:
         retry_at = after(now, min(RETRY_S * 2 ** min(due.failures, 20), RETRY_MAX_S))
         self._db.execute(
@@ -73,6 +88,10 @@ class Alarms:
         query = "SELECT agent, instance, at FROM alarms WHERE at IS NOT NULL ORDER BY at LIMIT ?"
         rows = self._db.execute(query, (len(leave_out) + 1,))
         return next((at for agent, instance, at in rows if (agent, instance) not in leave_out), None)
+
+    def known(self) -> list[Known]:
+        rows = self._db.execute("SELECT agent, instance, at, failures FROM alarms ORDER BY agent, instance")
+        return [Known(*row) for row in rows]
 
     def close(self) -> None:
         self._db.close()

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from app.runtime.durable.instance import Instance
+from app.runtime.durable.storage import OPEN_MAX
 
-AWAKE_MAX = 64  # each holds a database open; more only while more are in the middle of a turn
+AWAKE_MAX = OPEN_MAX  # more only while more are in the middle of a turn
 
 Name = tuple[str, str]  # agent, instance
 

@@ -3,10 +3,13 @@
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 T = TypeVar("T")
 Row = dict[str, Any]
+Synchronous = Literal["FULL", "NORMAL"]  # NORMAL: losing power may lose the last turns, a killed process nothing
+
+OPEN_MAX = 64  # databases; each costs three file descriptors
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL);
@@ -34,14 +37,22 @@ class Storage(Protocol):
 
 
 class SqliteStorage:
-    """One file. Opened, and made, at the first statement."""
+    """One file: opened at the first statement, and made at the first that writes; until then its tables are empty.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    `opened` holds the open ones of a host. The one opened first makes room for the next, and is opened again when it
+    is used again.
+    """
+
+    def __init__(
+        self, path: Path, synchronous: Synchronous = "FULL", opened: "dict[SqliteStorage, None] | None" = None
+    ) -> None:
+        self._path, self._synchronous = path, synchronous
+        self._opened = {} if opened is None else opened
         self._connection: sqlite3.Connection | None = None
+        self._has_file = False
 
     def sql(self, query: str, *params: Any) -> list[Row]:
-        cursor = self._open().execute(query, params)
+        cursor = self._open(reading=query.lstrip()[:6].upper() == "SELECT").execute(query, params)
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
@@ -60,13 +71,23 @@ class SqliteStorage:
         if self._connection:
             self._connection.close()
             self._connection = None
+            del self._opened[self]
 
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self._path, isolation_level=None)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.executescript(TABLES)
-            self._connection = connection
+    def _open(self, *, reading: bool = False) -> sqlite3.Connection:
+        if self._connection is None or not (reading or self._has_file):
+            self.close()
+            if len(self._opened) >= OPEN_MAX:
+                next(iter(self._opened)).close()
+            self._has_file = not reading or self._path.exists()
+            self._connection = self._connect()
+            self._opened[self] = None
         return self._connection
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._has_file:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self._path if self._has_file else ":memory:", isolation_level=None)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(f"PRAGMA synchronous={self._synchronous}")
+        connection.executescript(TABLES)
+        return connection
