@@ -17,7 +17,7 @@ class Meter:
         self._taken: deque[datetime] = deque()
 
     def take(self, now: datetime) -> bool:
-        while self._taken and self._taken[0] <= now - WINDOW:
+        while self._taken and not now - WINDOW < self._taken[0] <= now:  # later than now: the clock was set back
             self._taken.popleft()
         if len(self._taken) >= self.calls_per_minute:
             return False
