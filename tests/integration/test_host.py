@@ -1,4 +1,4 @@
-"""The embedded host: alarms that survive a restart, and failures that stay where they happen."""
+"""The embedded host: its loop, its alarm index, its files. What every host promises is in tests/contract/."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,7 +13,8 @@ from app.runtime.durable.agent import Agent
 from app.runtime.durable.alarms import Alarms, Due
 from app.runtime.instants import to_text
 from db.engine import Database
-from tests.support_host import a_host, run_due
+from tests.contract.test_host_turns import NAMES
+from tests.support_host import a_host, files
 from tests.world import Clock
 
 pytestmark = pytest.mark.anyio
@@ -40,13 +41,6 @@ class Hourly(Agent[Nothing]):
         pass
 
 
-class Broken(Agent[Nothing]):
-    state_type = Nothing
-
-    async def on_start(self) -> None:
-        raise RuntimeError("cannot start")
-
-
 @pytest.fixture
 def clock(now: datetime) -> Clock:
     Hourly.runs.clear()
@@ -58,41 +52,6 @@ def alarms(tmp_path: Path) -> Iterator[Alarms]:
     alarms = Alarms(tmp_path / "alarms.sqlite")
     yield alarms
     alarms.close()
-
-
-async def test_an_instance_that_nobody_calls_wakes_by_its_alarm_after_a_restart(
-    tmp_path: Path, database: Database, clock: Clock
-) -> None:
-    host = a_host(tmp_path, database, clock, hourly=Hourly)
-    await host.get("hourly", "night shift").call("touch")
-    host.close()
-    host = a_host(tmp_path, database, clock, hourly=Hourly)
-    await run_due(host, clock, hours=1)
-    assert Hourly.runs == ["night shift"]
-    host.close()
-
-
-async def test_an_agent_that_cannot_start_backs_off_and_stops_no_other(
-    tmp_path: Path, database: Database, clock: Clock
-) -> None:
-    host = a_host(tmp_path, database, clock, broken=Broken, hourly=Hourly)
-    await host.start()
-    assert await host.run_due(clock.at) == 2
-    assert [await run_due(host, clock, seconds=wait) for wait in (1, 1, 3, 1)] == [0, 1, 0, 1]
-    await run_due(host, clock, hours=1)
-    assert Hourly.runs == ["main"]
-    host.close()
-
-
-async def test_an_agent_that_left_the_registry_stops_no_other(tmp_path: Path, database: Database, clock: Clock) -> None:
-    host = a_host(tmp_path, database, clock, retired=Hourly, hourly=Hourly)
-    for agent in ("retired", "hourly"):
-        await host.get(agent, agent).call("touch")
-    host.close()
-    host = a_host(tmp_path, database, clock, hourly=Hourly)
-    await run_due(host, clock, hours=1)
-    assert Hourly.runs == ["hourly"]
-    host.close()
 
 
 async def test_a_wake_for_somebody_who_is_no_agent_here_is_ignored(
@@ -119,14 +78,35 @@ async def test_run_starts_rings_and_stops_when_told(tmp_path: Path, database: Da
     host.close()
 
 
+async def test_any_name_is_one_file_inside_the_folder(tmp_path: Path, database: Database, clock: Clock) -> None:
+    outside = files(tmp_path)
+    host = a_host(tmp_path, database, clock, hourly=Hourly)
+    for name in NAMES:
+        await host.get("hourly", name).call("touch")
+    host.close()
+    index = {tmp_path / "agents" / "alarms.sqlite"}
+    assert len(files(tmp_path / "agents") - index) == len(NAMES)
+    assert files(tmp_path) - files(tmp_path / "agents") == outside
+
+
+async def test_a_name_that_no_file_system_holds_is_refused_before_a_file_exists(
+    tmp_path: Path, database: Database, clock: Clock
+) -> None:
+    host = a_host(tmp_path, database, clock, hourly=Hourly)
+    with pytest.raises(UnicodeEncodeError):
+        await host.get("hourly", "half a pair \ud800").call("touch")
+    assert files(tmp_path / "agents") == set()
+    host.close()
+
+
 def test_an_earlier_alarm_wins_and_a_later_one_changes_nothing(alarms: Alarms) -> None:
     for at in ("2026-03-09T13:00:00.000Z", "2026-03-09T12:30:00.000Z", "2026-03-09T14:00:00.000Z"):
         alarms.arm("triager", "main", at)
-    assert alarms.next_at() == "2026-03-09T12:30:00.000Z"
+    assert alarms.next_at(set()) == "2026-03-09T12:30:00.000Z"
     alarms.set("triager", "main", None)
-    assert alarms.next_at() is None
+    assert alarms.next_at(set()) is None
     alarms.arm("triager", "main", "2026-03-09T14:00:00.000Z")
-    assert alarms.next_at() == "2026-03-09T14:00:00.000Z"
+    assert alarms.next_at(set()) == "2026-03-09T14:00:00.000Z"
 
 
 def test_an_alarm_that_keeps_failing_waits_up_to_an_hour_and_forgets_once_it_went_well(alarms: Alarms) -> None:
@@ -136,7 +116,7 @@ def test_an_alarm_that_keeps_failing_waits_up_to_an_hour_and_forgets_once_it_wen
     for _ in range(13):
         [due] = alarms.due(now)
         alarms.failed(due, now)
-        at = datetime.fromisoformat(alarms.next_at() or "")
+        at = datetime.fromisoformat(alarms.next_at(set()) or "")
         waits.append((at - now).total_seconds())
         assert alarms.due(at - timedelta(milliseconds=1)) == []
         now = at
