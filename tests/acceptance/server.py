@@ -84,7 +84,7 @@ def _serve(folder: Path, command: str, stdout: int, dies_at: Step | None) -> NoR
     try:
         sys.stdout = os.fdopen(stdout, "w")
         sys.stderr = (folder / "stderr").open("a")
-        os.environ.update(DATA_DIR=str(folder), PORT="0", HOST="127.0.0.1")
+        os.environ.update(DATA_DIR=str(folder), PORT="0", HOST="127.0.0.1", SECURE_COOKIES="0")
         if command == "serve":
             os.environ["APP_KEY"] = KEY
         on_reached(lambda step: os.kill(os.getpid(), signal.SIGKILL) if step is dies_at else None)
