@@ -2,7 +2,7 @@
 
 import uuid
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from os import urandom
@@ -49,6 +49,7 @@ class System:
     app: ASGIApp
     litestar: Litestar  # what `app` wraps
     host: EmbeddedHost
+    agents: Mapping[str, Registration]
     catalog: Catalog
     clock: Clock
 
@@ -83,7 +84,7 @@ def build(
     catalog = Catalog.of(litestar)
     pipeline.bind(litestar, catalog)
     app = Traced(KnownHosts(litestar, (settings.host, *settings.allowed_hosts)), new_id)
-    return System(settings, db, app, litestar, host, catalog, clock)
+    return System(settings, db, app, litestar, host, registrations, catalog, clock)
 
 
 def look() -> System:
@@ -127,10 +128,13 @@ def _operation(request: Request[Principal, Any, Any]) -> OperationId | None:
     return OperationId(call.operation) if isinstance(call, InProcess) and call.operation else None
 
 
+def agent_class(registration: Registration) -> type[Agent[Any]]:
+    found: type[Agent[Any]] = getattr(import_module(registration.module), registration.class_name)
+    return found
+
+
 def _make_agent(registration: Registration) -> Agent[Any]:
-    agent_class = getattr(import_module(registration.module), registration.class_name)
-    agent: Agent[Any] = agent_class(**POLICIES.get(registration.name, {}))
-    return agent
+    return agent_class(registration)(**POLICIES.get(registration.name, {}))
 
 
 def _notify(request: NewRequest) -> None:

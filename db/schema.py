@@ -11,6 +11,9 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 INSTANT_GLOB = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z"
 
 
+HEAD = "0001"  # the revision of the newest migration, known without loading Alembic
+
+
 class Base(DeclarativeBase):
     type_annotation_map = {list[str]: JSON, dict[str, Any]: JSON}  # noqa: RUF012 (SQLAlchemy's own spelling)
 

@@ -5,7 +5,7 @@ from litestar.types import ControllerRouterHandler
 from routes import agents, approvals, console, health, session, static, tickets
 
 HANDLERS: list[ControllerRouterHandler] = [
-    health.health,
+    *health.routes,
     *tickets.routes,
     *approvals.routes,
     *agents.routes,

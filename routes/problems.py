@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from app.domain import Conflict, Refusal, Unavailable
 from app.runtime import invocation
+from app.runtime.errors import Stopping
 from routes.pages import page
 
 MEDIA_TYPE = "application/problem+json"
@@ -37,6 +38,8 @@ def problem_of(error: Exception) -> Problem:
     match error:
         case Refusal():
             return _problem(error.status, str(error), state=error.state if isinstance(error, Conflict) else None)
+        case Stopping():
+            return _problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case ValidationException():
             return _problem(HTTPStatus.UNPROCESSABLE_ENTITY, MISFIT, errors=error.extra or [{"message": error.detail}])
         case HTTPException() if error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -47,7 +50,7 @@ def problem_of(error: Exception) -> Problem:
 
 
 def headers_of(error: Exception) -> dict[str, str]:
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | Stopping):
         return {"Retry-After": RETRY_AFTER_S}
     return dict(error.headers or {}) if isinstance(error, HTTPException) else {}
 

@@ -22,8 +22,11 @@ COMMANDS = {
     "user": ("app.cli.people", "Add, list and disable people."),
     "token": ("app.cli.people", "Issue, list and revoke tokens."),
     "sweep": ("app.cli.agent", "Let the triager look at the queue now."),
+    "agent": ("app.cli.agent", "Look at the agents' instances, and wake one."),
     "tool": ("app.cli.agent", "List what an agent can call."),
-    "key": ("app.cli.key", "Print a new APP_KEY."),
+    "key": ("app.cli.key", "Print a new APP_KEY, or re-seal what waits under it."),
+    "backup": ("app.cli.backup", "Write everything but the keys into one file."),
+    "restore": ("app.cli.backup", "Bring a backup back."),
     "db": ("app.cli.db", "Move the database's schema."),
 }
 DELETABLE = ("app.check", "app.measure", "app.cloudflare", "app.mcp")

@@ -1,30 +1,33 @@
-"""`triager sweep` and `triager tool list`: the agents, and what they can call."""
+"""`triager sweep`, `triager agent` and `triager tool list`: the agents, their instances, and what they can call."""
 
-import asyncio
 from typing import Any
 
 import rich_click as click
 
 from app.cli import common
+from app.cli.operations import perform
 from app.domain import Refusal
-from app.main import build, look
-from app.runtime.durable import control
-from app.runtime.durable.lock import HostLock
+from app.main import look
 from app.tracing import configure_logs
-from config.settings import Settings
 
 COUNTERS = ("open", "stale", "asked", "closed", "refused", "deferred")
-as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+instance_argument = click.argument("instance", metavar="AGENT/INSTANCE")
+
+
+def ask(operation: str, argument: Any = None) -> Any:
+    """Through the running host, or, when none runs, in one turn of its own."""
+    settings = common.settings()
+    common.check_schema(settings)
+    configure_logs()
+    return common.run(perform(settings, operation, argument))
 
 
 @click.command("sweep")
 @as_json_option
 def sweep(as_json: bool) -> None:
     """Let the triager look at the queue now: through the running host, or, when none runs, in one turn of its own."""
-    settings = common.settings()
-    common.check_schema(settings)
-    configure_logs()
-    summary = asyncio.run(_sweep(settings))
+    summary = ask("sweep")
     if as_json:
         common.print_json(summary)
     else:
@@ -33,27 +36,68 @@ def sweep(as_json: bool) -> None:
         raise Refusal(f"The sweep saw nothing: {summary['error']}")
 
 
-async def _sweep(settings: Settings) -> dict[str, Any]:
-    lock = HostLock(settings.host_lock)
-    if holder := lock.take():
-        return await _ask_the_running_host(settings, holder.pid)
-    system = build(settings)
-    try:
-        summary: dict[str, Any] = await system.host.get("triager", "main").call("sweep")
-    finally:
-        system.close()
-        lock.release()
-    return summary
+@click.group("agent")
+def agent() -> None:
+    """Look at the agents' instances, and wake one. Beside a running host this goes through it."""
 
 
-async def _ask_the_running_host(settings: Settings, pid: int) -> dict[str, Any]:
-    try:
-        summary: dict[str, Any] = await control.ask(control.socket_path(settings.data_dir), "sweep")
-    except OSError as error:
-        raise Refusal(f"Process {pid} holds the host but does not answer ({error}). Nothing was executed.") from None
-    except control.ControlFailed as error:
-        raise Refusal(str(error)) from None
-    return summary
+@agent.command("list")
+@as_json_option
+def agent_list(as_json: bool) -> None:
+    """List every instance, those of agents that are registered no more too, and when each wakes next."""
+    found = ask("agent list")
+    if as_json:
+        common.print_json(found)
+        return
+    for one in found:
+        failing = f", failed {one['failures']} times" if one["failures"] else ""
+        orphan = "" if one["registered"] else ", of no registered agent"
+        click.echo(f"{one['agent']}/{one['instance']}  wakes {one['next_at'] or 'when called'}{failing}{orphan}")
+
+
+@agent.command("show")
+@instance_argument
+@as_json_option
+def agent_show(instance: str, as_json: bool) -> None:
+    """Show what an instance reports, when its jobs run next, and which calls wait for a person."""
+    found = ask("agent show", instance)
+    if as_json:
+        common.print_json(found)
+        return
+    for name, value in (found["report"] or {}).items():
+        click.echo(f"{name}: {value}")
+    for job in found["schedules"]:
+        state = "set aside: there is no such method" if job["set_aside"] else f"next {job['next_at']}"
+        name = f"{job['callback']} {job['key']}".strip()
+        click.echo(f"job {name} ({job['expression']} {job['zone']}) {state}, {job['failures']} failures")
+    for call in found["parked"]:
+        click.echo(f"waits {call['request_id']} {call['tool']} {call['subject']}, next look {call['next_check_at']}")
+
+
+@agent.command("wake")
+@instance_argument
+@as_json_option
+def agent_wake(instance: str, as_json: bool) -> None:
+    """Let an instance do now what is due, and look at every call that waits."""
+    woken = ask("agent wake", instance)
+    if as_json:
+        common.print_json(woken)
+    else:
+        click.echo(f"Woken. {woken['waiting']} calls wait for a person.")
+
+
+@agent.command("runs")
+@instance_argument
+@as_json_option
+def agent_runs(instance: str, as_json: bool) -> None:
+    """List the runs that an instance keeps, newest first, each with its report."""
+    found = ask("agent runs", instance)
+    if as_json:
+        common.print_json(found)
+        return
+    for run in found:
+        counters = ", ".join(f"{name} {value}" for name, value in (run["report"] or {}).items() if name != "at")
+        click.echo(f"{run['id']}  {run['started_at']}  {counters or 'under way, or broken off'}")
 
 
 @click.group("tool")
@@ -85,4 +129,4 @@ def tool_list(as_json: bool) -> None:
         click.echo(f"{one['name']:<15} {one['method']:<5} {one['path']:<28} {approval}")
 
 
-commands: list[click.Command] = [sweep, tool]
+commands: list[click.Command] = [sweep, agent, tool]

@@ -4,16 +4,23 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+import structlog
 import uvicorn
 
+from app.cli.operations import commands
 from app.main import System
 from app.runtime.durable import control
+from app.runtime.durable.host_embedded import LOOK_MAX_S
+from app.runtime.durable.schedules import next_run
+from app.services.housekeeping import NIGHTLY, tidy
 from app.tracing import configure_logs
 from config.settings import Settings
 
 GRACE_S = 5  # how long an answer under way may take after SIGTERM
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+log = structlog.get_logger()
 
 
 def listen(settings: Settings) -> tuple[socket.socket, str]:
@@ -27,18 +34,48 @@ def listen(settings: Settings) -> tuple[socket.socket, str]:
 async def serve(system: System, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Until SIGINT or SIGTERM. Calls `ready` once requests are answered."""
     configure_logs()
-    server = _Server(_config(system), ready)
-    loop = asyncio.get_running_loop()
-    for signum in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(signum, server.stop)
-    stop = asyncio.Event()
-    commands = {"sweep": lambda: system.host.get("triager", "main").call("sweep")}
-    async with control.listening(control.socket_path(system.settings.data_dir), commands):
+    server, stop, loop = _Server(_config(system), ready), asyncio.Event(), asyncio.get_running_loop()
+
+    def end() -> None:
+        system.host.stop()
+        server.stop()
+        loop.call_soon_threadsafe(stop.set)
+
+    _on_signal(end)
+    async with control.listening(control.socket_path(system.settings.data_dir), commands(system)):
         agents = asyncio.create_task(system.host.run(stop))
         agents.add_done_callback(lambda _: server.stop())  # a host that died must not leave a server without agents
+        nights = asyncio.create_task(_tidy_nightly(system, stop))
         await server.serve(sockets=[listener])
         stop.set()
-        await agents
+        await asyncio.gather(agents, nights)
+        await system.host.drain()  # what the last requests have begun
+
+
+def _on_signal(end: Callable[[], None]) -> None:
+    """The first SIGINT or SIGTERM calls `end`, even in the middle of a turn; the second ends the process at once."""
+
+    def first(*_: object) -> None:
+        for signum in SIGNALS:
+            signal.signal(signum, signal.SIG_DFL)
+        end()
+
+    for signum in SIGNALS:
+        signal.signal(signum, first)
+
+
+async def _tidy_nightly(system: System, stop: asyncio.Event) -> None:
+    """Housekeeping, whenever its hour has come. A night without this process has none."""
+    at = next_run(NIGHTLY, "UTC", system.clock())
+    while not stop.is_set():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), LOOK_MAX_S)
+        if system.clock() >= at and not stop.is_set():
+            at = next_run(NIGHTLY, "UTC", system.clock())
+            try:
+                log.info("housekeeping", **await tidy(system.db, system.clock()))
+            except Exception:
+                log.exception("housekeeping_failed")
 
 
 def _config(system: System) -> uvicorn.Config:

@@ -5,6 +5,7 @@ WiringError                      the developer made an error
   AgentNotRegistered             config/agents.py does not know it
 StatementLimitExceeded           an invocation ran more statements than its database allows
 Unreadable                       no key opens a sealed value
+Stopping                         the process was told to end; what was begun continues at the next start
 """
 
 
@@ -31,3 +32,8 @@ class StatementLimitExceeded(Exception):
 
 class Unreadable(Exception):
     """No key opens this value, or it was moved here from another row."""
+
+
+class Stopping(Exception):
+    def __init__(self) -> None:
+        super().__init__("The host is stopping. Nothing more was executed; it goes on at the next start. Try then.")

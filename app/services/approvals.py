@@ -48,8 +48,11 @@ def reject(
     return _resolve(session, request_id, by, now, decision="rejected", reason=reason, **ended)
 
 
-def prune(session: Session, older_than_days: int, now: datetime) -> Pruned:
-    """Delete requests that ended, or lapsed unspent, longer ago than this. A remembered rejection stays."""
+def prune(session: Session, older_than_days: int, now: datetime, most: int | None = None) -> Pruned:
+    """Delete requests that ended, or lapsed unspent, longer ago than this. A remembered rejection stays.
+
+    At most `most`, the oldest first; None means all.
+    """
     before = to_text(now - max(timedelta(days=older_than_days), TOLD_WITHIN))
     remembered = and_(
         ApprovalRow.ended == "rejected",
@@ -61,11 +64,9 @@ def prune(session: Session, older_than_days: int, now: datetime) -> Pruned:
         ApprovalRow.claim_id.is_(None),
         func.coalesce(ApprovalRow.use_by, ApprovalRow.expires_at) <= before,
     )
-    gone = session.execute(
-        delete(ApprovalRow)
-        .where(or_(and_(ApprovalRow.ended_at <= before, ~remembered), lapsed))
-        .returning(ApprovalRow.id)
-    ).all()
+    old = select(ApprovalRow.id).where(or_(and_(ApprovalRow.ended_at <= before, ~remembered), lapsed))
+    oldest = old.order_by(ApprovalRow.requested_at).limit(most)
+    gone = session.execute(delete(ApprovalRow).where(ApprovalRow.id.in_(oldest)).returning(ApprovalRow.id)).all()
     return Pruned(pruned=len(gone), before=before)
 
 

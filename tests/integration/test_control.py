@@ -12,11 +12,11 @@ from app.runtime.durable import control
 pytestmark = pytest.mark.anyio
 
 
-async def count() -> list[int]:
+async def count(_: object) -> list[int]:
     return [1, 2, 3]
 
 
-async def explode() -> None:
+async def explode(_: object) -> None:
     raise RuntimeError("the disk is full")
 
 

@@ -59,12 +59,13 @@ class Alarms:
             self.set(agent, instance, at)
 
     def set(self, agent: str, instance: str, at: str | None) -> None:
-        self._db.execute(
+        changed = self._db.execute(
             "INSERT INTO alarms (agent, instance, at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at,"
             " failures = 0 WHERE at IS NOT excluded.at OR failures > 0",
             (agent, instance, at),
         )
-        reached(Step.ARMED)
+        if changed.rowcount:
+            reached(Step.ARMED)
 
     def due(self, now: datetime) -> list[Due]:
         """The most overdue ones first, at most DUE_MAX."""

@@ -22,6 +22,9 @@ class Cipher(Protocol):
 
     async def seal(self, text: bytes, context: str) -> str: ...
 
+    def is_current(self, sealed: str) -> bool:
+        """Was it sealed under the key that seals now?"""
+
     async def open(self, sealed: str, context: str) -> bytes:
         """Raises Unreadable when no key opens it, or when it was sealed for another context."""
 
@@ -39,6 +42,9 @@ class AppKeyCipher:
         nonce = self._random(NONCE_BYTES)
         sealed = self._keys[self._first].encrypt(nonce, text, context.encode())
         return f"{self._first}.{base64.b64encode(nonce + sealed).decode()}"
+
+    def is_current(self, sealed: str) -> bool:
+        return sealed.startswith(f"{self._first}.")
 
     async def open(self, sealed: str, context: str) -> bytes:
         key_id, _, encoded = sealed.partition(".")

@@ -13,13 +13,19 @@ from typing import Any
 import msgspec
 import structlog
 
-Command = Callable[[], Awaitable[Any]]
+Command = Callable[[Any], Awaitable[Any]]  # takes one JSON value, answers with one
+ANSWER_MAX_BYTES = 2**26
 PATH_MAX_BYTES = 103  # what every system's socket names hold
 log = structlog.get_logger()
 
 
+class Asked(msgspec.Struct):
+    command: str
+    argument: Any = None
+
+
 class ControlFailed(Exception):
-    """The running host could not carry the command out; its message says why."""
+    """The running host did not carry the command out; its message says why. A command may raise it to refuse."""
 
 
 def socket_path(data_dir: Path) -> Path:
@@ -46,11 +52,11 @@ async def listening(path: Path, commands: Mapping[str, Command]) -> AsyncIterato
             yield
 
 
-async def ask(path: Path, command: str) -> Any:
+async def ask(path: Path, command: str, argument: Any = None) -> Any:
     """The running host's answer. Raises OSError when none listens, ControlFailed when it could not do it."""
-    reader, writer = await asyncio.open_unix_connection(path)
+    reader, writer = await asyncio.open_unix_connection(path, limit=ANSWER_MAX_BYTES)
     try:
-        writer.write(command.encode() + b"\n")
+        writer.write(msgspec.json.encode(Asked(command, argument)) + b"\n")
         answer = msgspec.json.decode(await reader.readline() or b'{"error": "the host stopped"}')
     finally:
         writer.close()
@@ -77,11 +83,16 @@ def _bound(path: Path) -> Iterator[socket.socket]:
 
 
 async def _carry_out(line: bytes, commands: Mapping[str, Command]) -> dict[str, Any]:
-    name = line.decode(errors="replace").strip()
-    if name not in commands:
-        return {"error": f'The running host knows no command "{name}". Nothing was executed. Restart it.'}
     try:
-        return {"ok": await commands[name]()}
+        asked = msgspec.json.decode(line, type=Asked)
+    except msgspec.MsgspecError as error:
+        return {"error": f"The running host was asked nothing it understands ({error}). Nothing was executed."}
+    if asked.command not in commands:
+        return {"error": f'The running host knows no command "{asked.command}". Nothing was executed. Restart it.'}
+    try:
+        return {"ok": await commands[asked.command](asked.argument)}
+    except ControlFailed as error:
+        return {"error": str(error)}
     except Exception as error:
-        log.exception("control_failed", command=name)
+        log.exception("control_failed", command=asked.command)
         return {"error": str(error)}

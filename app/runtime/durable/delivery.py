@@ -55,10 +55,17 @@ def next_move(approval: Approval | None) -> Move:
 
 class Delivery:
     def __init__(
-        self, ledger: Ledger, store: ApprovalStore, pipeline: Pipeline, caller: Caller, clock: Clock, tell: Tell
+        self,
+        ledger: Ledger,
+        store: ApprovalStore,
+        pipeline: Pipeline,
+        caller: Caller,
+        clock: Clock,
+        tell: Tell,
+        stopping: Callable[[], bool],
     ) -> None:
         self._ledger, self._store, self._pipeline, self._caller = ledger, store, pipeline, caller
-        self._clock, self._tell = clock, tell
+        self._clock, self._tell, self._stopping = clock, tell, stopping
 
     async def deliver(self, ids: list[str]) -> None:
         """Take each waiting call as far as it goes now. One that fails is looked at again later and stops no other."""
@@ -68,6 +75,8 @@ class Delivery:
         approvals = await self._store.statuses([row.request_id for row in rows], self._clock())
         retries = 0
         for position, row in enumerate(rows):
+            if self._stopping():
+                return  # the next start finds what was answered
             approval = approvals.get(row.request_id)
             retry = next_move(approval) == "retry"
             if (retry and retries == RETRIES_MAX) or _statements_left() < STATEMENTS_SPARE:

@@ -16,6 +16,9 @@ class Host(Protocol):
     def get(self, agent: str, instance: str) -> Stub:
         """Raises AgentNotRegistered."""
 
+    def lag_s(self) -> float | None:
+        """How late the most overdue alarm is, in seconds; 0 when none is due, None when this process runs no agents."""
+
     def wake(self, answered: Iterable[tuple[str, str]]) -> None:
         """(principal key, request id) of requests that have just been answered; their agents deliver them now.
 

@@ -1,10 +1,9 @@
 """The default host: agents in this process, a SQLite file per instance, one alarm index. Nothing else is needed."""
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,14 @@ import structlog
 
 from app.runtime import invocation
 from app.runtime.durable.agent import Agent
-from app.runtime.durable.alarms import Alarms, Due
+from app.runtime.durable.alarms import DUE_MAX, Alarms, Due
 from app.runtime.durable.awake import Awake, Name
 from app.runtime.durable.cipher import Cipher
+from app.runtime.durable.delivery import RETRIES_MAX
 from app.runtime.durable.instance import Instance
-from app.runtime.durable.storage import SqliteStorage
-from app.runtime.errors import AgentNotRegistered
+from app.runtime.durable.instances import ALARMS, file_of
+from app.runtime.durable.storage import SqliteStorage, Synchronous
+from app.runtime.errors import AgentNotRegistered, Stopping
 from app.runtime.instants import Clock, from_text, to_text
 from app.runtime.principal import agent_of
 from app.runtime.registration import Registration
@@ -25,7 +26,7 @@ from app.runtime.tools.approvals import ApprovalStore
 from app.runtime.tools.pipeline import Pipeline
 
 MAIN = "main"  # the instance that every registered agent has from the start
-LOOK_MAX_S = 60.0  # the longest time between two looks at the clock: it may be set
+LOOK_MAX_S = 60.0  # the longest time between two looks at the clock: it may be set; set back by less is no matter
 log = structlog.get_logger()
 
 
@@ -45,13 +46,16 @@ class Parts:
 class EmbeddedHost:
     """Holds nothing open until `start`, `get(…).call` or `run_due` needs it. Call `close` in the end."""
 
-    def __init__(self, folder: Path, parts: Parts) -> None:
-        self._folder, self._parts = folder, parts
+    def __init__(self, folder: Path, parts: Parts, synchronous: Synchronous = "FULL") -> None:
+        self._folder, self._parts, self._synchronous = folder, parts, synchronous
         self._awake = Awake(self._make)
+        self._open_storages: dict[SqliteStorage, None] = {}
         self._alarms_opened: Alarms | None = None
+        self._looked_at: datetime | None = None
         self._ringing: set[Name] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
+        self._running = self._stopping = False
 
     def get(self, agent: str, instance: str) -> "EmbeddedStub":
         if agent not in self._parts.registrations:
@@ -64,7 +68,8 @@ class EmbeddedHost:
             if (who := agent_of(principal_key)) and who[0] in self._parts.registrations:
                 by_instance.setdefault(who, []).append(request_id)
         for name, request_ids in by_instance.items():
-            self._go(self._wake(name, request_ids, invocation.trace_id()))
+            for first in range(0, len(request_ids), RETRIES_MAX):  # as many as one turn delivers
+                self._go(self._wake(name, request_ids[first : first + RETRIES_MAX], invocation.trace_id()))
 
     async def start(self) -> None:
         """Main instances register their schedules; answers that nobody has carried out yet are delivered."""
@@ -75,6 +80,7 @@ class EmbeddedHost:
     async def run(self, stop: asyncio.Event) -> None:
         """Run what is due, as it comes due, until `stop`. An instance that is slow, or fails, holds up no other."""
         await self.start()
+        self._running = True
         stopping = asyncio.create_task(stop.wait())
         while not stop.is_set():
             self._changed.clear()
@@ -82,7 +88,15 @@ class EmbeddedHost:
             changed = asyncio.create_task(self._changed.wait())
             await asyncio.wait({stopping, changed}, timeout=self._pause_s(), return_when=asyncio.FIRST_COMPLETED)
             changed.cancel()
+        self._running = False
         await self.drain()
+
+    def stop(self) -> None:
+        """From now on no turn begins, and none goes on to another call or row: what is left is left for the next start.
+
+        May be called at any moment, by the handler of a signal too.
+        """
+        self._stopping = True
 
     async def run_due(self, now: datetime) -> int:
         """One alarm turn for every instance whose alarm is due, and their end. Returns how many there were."""
@@ -95,8 +109,10 @@ class EmbeddedHost:
         while self._tasks:
             await asyncio.gather(*self._tasks)
 
-    def lag_s(self) -> float:
-        """How late the most overdue alarm is, in seconds; 0 when none is due."""
+    def lag_s(self) -> float | None:
+        """How late the most overdue alarm is, in seconds; 0 when none is due, None when `run` does not."""
+        if not self._running:
+            return None
         next_at = self._alarms.next_at(set())
         return max(0.0, (self._parts.clock() - from_text(next_at)).total_seconds()) if next_at else 0.0
 
@@ -105,13 +121,18 @@ class EmbeddedHost:
         if self._alarms_opened:
             self._alarms_opened.close()
 
+    async def ring(self, agent: str, instance: str) -> None:
+        """What its alarm would do, now; and every waiting call is looked at, whenever its next look is due."""
+        with self._awake.use(agent, instance) as awake:
+            await awake.alarm()
+            await awake.look(invocation.trace_id())
+
     async def call(self, agent: str, instance: str, method: str) -> Any:
         with self._awake.use(agent, instance) as awake:
             return await awake.call(method, invocation.trace_id())
 
     def _make(self, agent: str, name: str) -> Instance:
-        digest = hashlib.sha256(f"{agent}\0{name}".encode()).hexdigest()
-        storage = SqliteStorage(self._folder / digest[:2] / f"{digest}.sqlite")
+        storage = SqliteStorage(self._folder / file_of(agent, name), self._synchronous, self._open_storages)
         parts = self._parts
 
         def arm(at: str) -> None:
@@ -134,17 +155,22 @@ class EmbeddedHost:
             cipher=parts.cipher,
             clock=parts.clock,
             new_trace=parts.new_trace,
+            stopping=lambda: self._stopping,
         )
 
     @property
     def _alarms(self) -> Alarms:
         if self._alarms_opened is None:
-            self._alarms_opened = Alarms(self._folder / "alarms.sqlite")
+            self._alarms_opened = Alarms(self._folder / ALARMS, self._synchronous)
         return self._alarms_opened
 
     def _ring_due(self, now: datetime | None = None) -> int:
         now = now or self._parts.clock()
+        if self._looked_at and now < self._looked_at - timedelta(seconds=LOOK_MAX_S):
+            self._alarms.look_at_all(now)
+        self._looked_at = now
         due = [alarm for alarm in self._alarms.due(now) if alarm.name not in self._ringing]
+        due = due[: DUE_MAX - len(self._ringing)]
         for alarm in due:
             self._ringing.add(alarm.name)
             self._go(self._ring(alarm, now))
@@ -159,6 +185,8 @@ class EmbeddedHost:
         try:
             with self._awake.use(*alarm.name) as instance:
                 await instance.alarm()
+        except Stopping:
+            pass  # its alarm stands: it rings at the next start
         except Exception:
             log.exception("alarm_failed", agent=alarm.agent, instance=alarm.instance)
             self._alarms.failed(alarm, now)
@@ -170,11 +198,13 @@ class EmbeddedHost:
         try:
             with self._awake.use(*name) as instance:
                 await instance.wake(request_ids, trace)
+        except Stopping:
+            pass  # the next start wakes for every answer that is not carried out
         except Exception:
             log.exception("wake_failed", agent=name[0], instance=name[1])  # the ledger's alarm will find them
 
     def _pause_s(self) -> float:
-        next_at = self._alarms.next_at(self._ringing)
+        next_at = self._alarms.next_at(self._ringing) if len(self._ringing) < DUE_MAX else None
         if next_at is None:
             return LOOK_MAX_S
         return min(max(0.0, (from_text(next_at) - self._parts.clock()).total_seconds()), LOOK_MAX_S)

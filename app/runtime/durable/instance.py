@@ -16,7 +16,7 @@ from app.runtime.durable.runs import Runs
 from app.runtime.durable.schedules import Schedule, Schedules
 from app.runtime.durable.state import State
 from app.runtime.durable.storage import Storage
-from app.runtime.errors import WiringError
+from app.runtime.errors import Stopping, WiringError
 from app.runtime.instants import Clock, plain
 from app.runtime.principal import Principal
 from app.runtime.registration import Registration
@@ -32,7 +32,8 @@ log = structlog.get_logger()
 class Instance:
     """Built by a host, from what only the host knows: the storage, the alarm (`arm`: by then at the latest), the parts.
 
-    `set_alarm(at)` replaces the alarm; None clears it.
+    `set_alarm(at)` replaces the alarm; None clears it. Once `stopping()`, no turn begins, and none goes on to another
+    call or row: it raises Stopping.
     """
 
     def __init__(
@@ -49,17 +50,18 @@ class Instance:
         cipher: Cipher,
         clock: Clock,
         new_trace: Callable[[], str],
+        stopping: Callable[[], bool],
     ) -> None:
-        self._agent, self._storage, self._clock = agent, storage, clock
+        self._agent, self._storage, self._clock, self._stopping = agent, storage, clock, stopping
         self._set_alarm, self._new_trace = set_alarm, new_trace
         self._lock, self._started = asyncio.Lock(), False
         principal = Principal.agent(registration.name, name)
         self._ledger = Ledger(storage, cipher, principal.key, arm)
         caller = Caller(principal, registration.scopes, Meter(registration.calls_per_minute), self._ledger)
-        self._delivery = Delivery(self._ledger, store, pipeline, caller, clock, self._tell)
-        self._schedules = Schedules(storage)
+        self._delivery = Delivery(self._ledger, store, pipeline, caller, clock, self._tell, stopping)
+        self._schedules = Schedules(storage, lambda callback: callable(getattr(agent, callback, None)))
         self._state: State[Any] = State(storage, agent.state_type)
-        tools = Tools(pipeline, store, caller, self._ledger, clock)
+        tools = Tools(pipeline, store, caller, self._ledger, clock, stopping)
         agent._context = Context(name, storage, self._state, self._schedules, Runs(storage), tools, clock)
 
     def close(self) -> None:
@@ -76,6 +78,7 @@ class Instance:
     async def alarm(self) -> None:
         """Everything that is due: schedules, each a turn of its own, then the calls that wait."""
         async with self._turn("alarm"):
+            self._schedules.set_right(self._clock())
             due = self._schedules.due(self._clock())
         for schedule in due:
             async with self._turn(schedule.callback):
@@ -89,13 +92,19 @@ class Instance:
         async with self._turn("wake", trace):
             await self._delivery.deliver(request_ids)
 
+    async def look(self, trace: str | None) -> None:
+        """Deliver whatever can be, of all that waits."""
+        async with self._turn("look", trace):
+            await self._delivery.deliver(self._ledger.ids())
+
     @asynccontextmanager
     async def _turn(self, what: str, trace: str | None = None) -> AsyncIterator[None]:
         async with self._lock:
+            if self._stopping():
+                raise Stopping
             with invocation.begin(trace or self._new_trace()) as own:
                 if not self._started:
-                    await self._agent.on_start()
-                    self._started = True
+                    await self._start()
                 try:
                     yield
                 finally:
@@ -103,18 +112,26 @@ class Instance:
                     if own.statements:
                         log.info("turn", what=what, instance=self._agent.name, statements=own.statements)
 
+    async def _start(self) -> None:
+        await self._agent.on_start()
+        self._started = True
+        for callback in self._schedules.set_aside():
+            log.warning("schedule_set_aside", callback=callback, instance=self._agent.name, why="no such method")
+
     def _next_at(self) -> str | None:
-        return min(filter(None, (self._schedules.next_at(), self._ledger.next_at())), default=None)
+        return min(filter(None, (self._schedules.next_at(self._clock()), self._ledger.next_at())), default=None)
 
     async def _run(self, schedule: Schedule) -> None:
         arguments = () if schedule.payload is None else (schedule.payload,)
         try:
-            await getattr(self._agent, schedule.callback)(*arguments)
+            with self._schedules.running(schedule):
+                await getattr(self._agent, schedule.callback)(*arguments)
+            self._schedules.done(schedule, self._clock())
+        except Stopping:
+            raise  # no failure of the job: it is still due
         except Exception:
             log.exception("schedule_failed", callback=schedule.callback, instance=self._agent.name)
             self._schedules.failed(schedule, self._clock())
-        else:
-            self._schedules.done(schedule, self._clock())
 
     async def _tell(self, event: Settled) -> None:
         """Step 9: the hook hears the verdict; its state and the row's deletion are one transaction."""

@@ -1,8 +1,10 @@
 """The tools as an agent holds them: `call`, `preflight`, `withdraw`, and what it is waiting for."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol
 
+from app.runtime.errors import Stopping
 from app.runtime.instants import Clock
 from app.runtime.steps import Step, reached
 from app.runtime.tools.approvals import ApprovalStore
@@ -20,12 +22,23 @@ class Waiting(Protocol):
 
 
 class Tools:
+    """Each call raises Stopping, and does nothing, once the host was told to stop."""
+
     def __init__(
-        self, pipeline: Pipeline, store: ApprovalStore, caller: Caller, waiting: Waiting, clock: Clock
+        self,
+        pipeline: Pipeline,
+        store: ApprovalStore,
+        caller: Caller,
+        waiting: Waiting,
+        clock: Clock,
+        stopping: Callable[[], bool],
     ) -> None:
         self._pipeline, self._store, self._caller, self._waiting, self._clock = pipeline, store, caller, waiting, clock
+        self._stopping = stopping
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        if self._stopping():
+            raise Stopping
         return await self._pipeline.invoke(self._caller, name, arguments)
 
     async def preflight(self, name: str, arguments: dict[str, Any]) -> ToolResult:

@@ -1,0 +1,123 @@
+"""What a command may ask of the host: in the process that runs it, or, when none runs, in one turn of its own."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec import to_builtins
+
+from app.cli import archive
+from app.domain import NotFound, Refusal
+from app.main import System, agent_class, build
+from app.runtime.durable import control
+from app.runtime.durable.host_embedded import MAIN
+from app.runtime.durable.instances import Instances
+from app.runtime.durable.lock import HostLock
+from app.runtime.instants import to_text
+from config.settings import Settings
+
+Operation = Callable[[System, Any], Awaitable[Any]]  # a JSON value each way; refuses with a Refusal
+
+
+async def perform(settings: Settings, name: str, argument: Any = None) -> Any:
+    """The operation's answer as JSON values. Raises Refusal."""
+    lock = HostLock(settings.host_lock)
+    if holder := lock.take():
+        return await ask_running(settings, holder.pid, name, argument)
+    try:
+        system = build(settings)
+        try:
+            return await OPERATIONS[name](system, argument)
+        finally:
+            system.close()
+    finally:
+        lock.release()
+
+
+async def ask_running(settings: Settings, pid: int, name: str, argument: Any) -> Any:
+    try:
+        return await control.ask(control.socket_path(settings.data_dir), name, argument)
+    except OSError as error:
+        raise Refusal(f"Process {pid} holds the host but does not answer ({error}). Nothing was executed.") from None
+    except control.ControlFailed as error:
+        raise Refusal(str(error)) from None
+
+
+def commands(system: System) -> dict[str, control.Command]:
+    """The operations as the running host offers them on its socket."""
+    return {name: partial(_refusing, operation, system) for name, operation in OPERATIONS.items()}
+
+
+async def _refusing(operation: Operation, system: System, argument: Any) -> Any:
+    try:
+        return await operation(system, argument)
+    except Refusal as error:
+        raise control.ControlFailed(str(error)) from None
+
+
+async def _sweep(system: System, _: Any) -> Any:
+    return await system.host.get("triager", MAIN).call("sweep")
+
+
+async def _list(system: System, _: Any) -> Any:
+    """Every instance there is, those of agents that are registered no more too."""
+    known = _instances(system).known()
+    return [{**to_builtins(one), "registered": one.agent in system.agents} for one in known]
+
+
+async def _show(system: System, name: Any) -> Any:
+    agent, instance = _known(system, name)
+    instances = _instances(system)
+    kind = agent_class(system.agents[agent]) if agent in system.agents else None
+    report = await system.host.get(agent, instance).call("report") if kind and "report" in kind.rpc else None
+    jobs = instances.schedules(agent, instance)
+    return {
+        "agent": agent,
+        "instance": instance,
+        "registered": kind is not None,
+        "report": report,
+        "schedules": [job | {"set_aside": not callable(getattr(kind, job["callback"], None))} for job in jobs],
+        "parked": instances.parked(agent, instance),
+    }
+
+
+async def _wake(system: System, name: Any) -> Any:
+    agent, instance = _known(system, name)
+    if agent not in system.agents:
+        raise NotFound(f"{name} is of no agent that config/agents.py knows. Nothing was woken.")
+    await system.host.ring(agent, instance)
+    return {"agent": agent, "instance": instance, "waiting": len(_instances(system).parked(agent, instance))}
+
+
+async def _runs(system: System, name: Any) -> Any:
+    return _instances(system).runs(*_known(system, name))
+
+
+async def _backup(system: System, file: Any) -> Any:
+    return await asyncio.to_thread(archive.write, system.settings.data_dir, Path(file), to_text(system.clock()))
+
+
+def _known(system: System, name: Any) -> tuple[str, str]:
+    """AGENT/INSTANCE as both. Raises NotFound, so that a typing error makes no new instance."""
+    agent, _, instance = str(name).partition("/")
+    found = (agent, instance or MAIN)
+    first = found[1] == MAIN and agent in system.agents  # it is there from the start, before its first turn
+    if not first and found not in {(one.agent, one.instance) for one in _instances(system).known()}:
+        raise NotFound(f'There is no instance "{name}". Nothing was executed. See: triager agent list')
+    return found
+
+
+def _instances(system: System) -> Instances:
+    return Instances(system.settings.data_dir / "agents")
+
+
+OPERATIONS: dict[str, Operation] = {
+    "sweep": _sweep,
+    "agent list": _list,
+    "agent show": _show,
+    "agent wake": _wake,
+    "agent runs": _runs,
+    "backup": _backup,
+}

@@ -1,0 +1,83 @@
+"""Every instance on disk, whether it is awake or not, and whether its agent is still registered or not."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.runtime.durable.alarms import Alarms, Known
+from app.runtime.durable.cipher import Cipher
+from app.runtime.durable.ledger import Ledger, Resealed
+from app.runtime.durable.storage import Row, SqliteStorage
+from app.runtime.principal import Principal
+
+ALARMS = "alarms.sqlite"
+
+
+def file_of(agent: str, instance: str) -> str:
+    """Where an instance's database is, below the agents' folder. A hash, so no name can lead anywhere else."""
+    digest = hashlib.sha256(f"{agent}\0{instance}".encode()).hexdigest()
+    return f"{digest[:2]}/{digest}.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """What is in the agents' folder. Reads beside the host; writes only where it says so."""
+
+    folder: Path
+
+    def known(self) -> list[Known]:
+        """Every instance that ever had an alarm, by name."""
+        if not (self.folder / ALARMS).exists():
+            return []
+        alarms = Alarms(self.folder / ALARMS)
+        try:
+            return alarms.known()
+        finally:
+            alarms.close()
+
+    def strays(self) -> list[str]:
+        """Files of instances whose names are lost with their alarms: what they hold opens no more."""
+        named = {file_of(one.agent, one.instance) for one in self.known()}
+        return sorted({path.relative_to(self.folder).as_posix() for path in self.folder.glob("*/*.sqlite")} - named)
+
+    def schedules(self, agent: str, instance: str) -> list[Row]:
+        query = "SELECT callback, key, expression, zone, next_at, failures FROM schedules ORDER BY next_at"
+        return self._read(agent, instance, query)
+
+    def parked(self, agent: str, instance: str) -> list[Row]:
+        """The calls that wait, without their arguments, which are sealed."""
+        query = "SELECT request_id, tool, subject, checks, next_check_at FROM ledger ORDER BY rowid"
+        return self._read(agent, instance, query)
+
+    def runs(self, agent: str, instance: str) -> list[Row]:
+        """The kept runs, newest first, each with the report it ended with."""
+        rows = self._read(
+            agent, instance, "SELECT id, started_at, finished_at, taken, report FROM runs ORDER BY id DESC"
+        )
+        return [row | {name: _json(row[name]) for name in ("taken", "report")} for row in rows]
+
+    async def reseal(self, agent: str, instance: str, cipher: Cipher) -> Resealed:
+        """Write the instance's ledger anew under the first key. No host may run."""
+        if not (self.folder / file_of(agent, instance)).exists():
+            return Resealed()
+        storage = SqliteStorage(self.folder / file_of(agent, instance))
+        try:
+            return await Ledger(storage, cipher, Principal.agent(agent, instance).key, lambda _: None).reseal()
+        finally:
+            storage.close()
+
+    def _read(self, agent: str, instance: str, query: str) -> list[Row]:
+        path = self.folder / file_of(agent, instance)
+        if not path.exists():
+            return []
+        storage = SqliteStorage(path)
+        try:
+            return storage.sql(query)
+        finally:
+            storage.close()
+
+
+def _json(text: str | None) -> Any:
+    return json.loads(text) if text else None
