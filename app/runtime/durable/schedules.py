@@ -112,7 +112,7 @@ def next_run(expression: str, zone: str, now: datetime) -> datetime:
     try:
         local = now.astimezone(ZoneInfo(zone))
         times: Iterator[datetime] = CronSim(expression, local) if len(expression.split()) == FIELDS else iter(())
-        return next(times).astimezone(UTC)
+        return next(at for time in times if (at := time.astimezone(UTC)) > now)  # an hour the clocks repeat: once
     except (CronSimError, StopIteration) as error:
         raise ValueError(
             f'"{expression}" is not a cron expression that names a time. Nothing was scheduled.'
