@@ -48,7 +48,9 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, command: str = "serve", *, dies_at: Step | None = None) -> Iterator[Server]:
+def serving(
+    folder: Path, command: str = "serve", *, dies_at: Step | None = None, of: signal.Signals = signal.SIGKILL
+) -> Iterator[Server]:
     """Start, wait until it serves, and stop it with SIGTERM in the end. `serve` wants a migrated folder.
 
     A real process, forked from this one, which has imported everything already: a start is then quick.
@@ -56,7 +58,7 @@ def serving(folder: Path, command: str = "serve", *, dies_at: Step | None = None
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _serve(folder, command, writer, dies_at)
+        _serve(folder, command, writer, dies_at, of)
     os.close(writer)
     with os.fdopen(reader) as output:
         printed = list(_until_it_serves(output))
@@ -79,15 +81,15 @@ def _until_it_serves(output: TextIO) -> Iterator[str]:
     yield ""
 
 
-def _serve(folder: Path, command: str, stdout: int, dies_at: Step | None) -> NoReturn:
-    """The child: the command, killing itself as `kill -9` would when it reaches the step."""
+def _serve(folder: Path, command: str, stdout: int, dies_at: Step | None, of: signal.Signals) -> NoReturn:
+    """The child: the command, sending itself the signal when it reaches the step."""
     try:
         sys.stdout = os.fdopen(stdout, "w")
         sys.stderr = (folder / "stderr").open("a")
         os.environ.update(DATA_DIR=str(folder), PORT="0", HOST="127.0.0.1", SECURE_COOKIES="0")
         if command == "serve":
             os.environ["APP_KEY"] = KEY
-        on_reached(lambda step: os.kill(os.getpid(), signal.SIGKILL) if step is dies_at else None)
+        on_reached(lambda step: os.kill(os.getpid(), of) if step is dies_at else None)
         main([command], standalone_mode=False)
     except BaseException:  # noqa: BLE001 (the child may not return into the test)
         traceback.print_exc()
