@@ -1,0 +1,51 @@
+"""A question that waits, or that a person said no to, does not come back: not with the hour, nor with a restart."""
+
+from pathlib import Path
+
+import pytest
+
+from app.agents import triager
+from app.agents.triager import TriagerState
+from tests.support import a_ticket
+from tests.world import World, a_world
+
+pytestmark = pytest.mark.anyio
+
+
+class StateOfALaterDeploy(TriagerState, frozen=True):
+    note: str = "new in this deploy"
+
+
+async def hours(world: World, count: int) -> list[tuple[int, int]]:
+    """That many sweeps by the clock. Of each: how many it asked, and how many wait after it."""
+    seen = []
+    for _ in range(count):
+        assert await world.run_due(hours=1) == 1
+        report = await world.report()
+        seen.append((report["last_sweep"]["asked"], len(report["parked"])))
+    return seen
+
+
+async def test_five_stale_tickets_are_asked_about_once_and_a_no_lasts(
+    tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_world(tmp_path, migrated) as world:
+        for _ in range(5):
+            await world.system.db.write(a_ticket)
+        assert await hours(world, 2) == [(5, 5), (0, 5)]
+        requests, at = await world.pending(), world.clock.at
+    async with a_world(tmp_path, migrated, at) as world:
+        assert await hours(world, 2) == [(0, 5)] * 2
+        assert await world.pending() == requests
+        await world.reject(requests[0])
+        answer = await world.client.post(f"/approvals/{requests[1]}/reject", json={"reason": "They pay us."})
+        assert answer.status_code == 200
+        await world.system.host.drain()
+        assert await hours(world, 12) == [(0, 3)] * 12
+        at = world.clock.at
+    monkeypatch.setattr(triager.Triager, "state_type", StateOfALaterDeploy)
+    async with a_world(tmp_path, migrated, at) as world:
+        assert await hours(world, 12) == [(0, 3)] * 12
+        assert await world.pending() == requests[2:]
+        report = await world.report()
+        assert (len(report["declined"]), report["note"]) == (2, "new in this deploy")
