@@ -4,20 +4,18 @@ import asyncio
 import base64
 import json
 import shutil
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from structlog.testing import capture_logs
 
-from app.cli import main
 from app.main import build
 from app.runtime.durable.instances import file_of
 from app.runtime.durable.lock import HostLock
 from config.settings import SettingMissing, Settings
 from tests.support import a_ticket
+from tests.support_cli import in_a_world, triager
 from tests.support_host import private
 from tests.support_ledger import ledger_rows, parked_closes, settled
 from tests.world import KEY as K1
@@ -145,18 +143,6 @@ async def test_a_ledger_copied_over_anothers_opens_nothing_there(tmp_path: Path,
 # triager key rotate
 
 
-def triager(folder: Path, *arguments: str, **environ: str) -> Result:
-    return CliRunner().invoke(main, arguments, env={"DATA_DIR": str(folder), **environ})
-
-
-def in_a_world(folder: Path, migrated: Path, look: Callable[[World], Awaitable[Any]], **settings: Any) -> Any:
-    async def enter() -> Any:
-        async with a_world(folder, migrated, **settings) as world:
-            return await look(world)
-
-    return asyncio.run(enter())
-
-
 def rotated(folder: Path, **environ: str) -> tuple[int, Any]:
     done = triager(folder, "key", "rotate", "--json", **environ)
     return done.exit_code, json.loads(done.stdout)
@@ -210,7 +196,7 @@ def test_a_ledger_whose_instance_is_in_no_index_is_told_of(tmp_path: Path, migra
 
 
 def test_rotation_is_refused_beside_a_running_host_and_without_a_key(tmp_path: Path) -> None:
-    assert "APP_KEY is not set. Nothing was sealed" in triager(tmp_path, "key", "rotate").stderr
+    assert "APP_KEY is not set. Nothing was sealed" in triager(tmp_path, "key", "rotate", APP_KEY="").stderr
     lock = HostLock(tmp_path / "host.lock")
     lock.take()
     refused = triager(tmp_path, "key", "rotate", APP_KEY=K1)
