@@ -1,44 +1,28 @@
 """`triager seed` and `triager import`. Both write the database, also beside a running host."""
 
-import secrets
 import sys
 from datetime import datetime
 from pathlib import Path
 
 import rich_click as click
-from sqlalchemy.orm import Session
 
-from app.cli import common
+from app.cli import common, seeding
 from app.cli.ticket_file import parse
 from app.runtime.instants import utc_now
-from app.services import imports, tokens
+from app.services import imports
 from db import fixtures
-from db.engine import Database
 
 
 @click.command("seed")
 def seed() -> None:
     """Put the example tickets into a database without tickets, and an operator into one without people."""
     with common.database(common.settings()) as db:
-        token = common.run(plant(db, utc_now()))
+        token = common.run(seeding.seed(db, utc_now()))
     if token:
         click.echo(token)
         click.echo(f"The token of {fixtures.NAME}, shown only this once. Paste it at /sign-in.", err=True)
     else:
         click.echo("There are people already; a token was printed when they came. Another: triager token issue")
-
-
-async def plant(db: Database, now: datetime) -> str | None:
-    """Seed what is empty. The new operator's token, or None when there are people already."""
-    text = tokens.fresh(secrets.token_bytes)
-    return text if await db.write(_plant, text, now) else None
-
-
-def _plant(session: Session, text: str, now: datetime) -> bool:
-    planted = fixtures.plant(session, now)
-    if planted:
-        tokens.issue(session, text, now, name="operator-cli", email=fixtures.EMAIL, scopes=[], expires_at=None)
-    return planted
 
 
 def instant(_context: click.Context, _parameter: click.Parameter, text: str | None) -> datetime:

@@ -11,7 +11,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from support import OPERATOR, a_ticket, ago, an_operator
 
-from app.cli.tickets import import_file, plant
+from app.cli.seeding import seed
+from app.cli.tickets import import_file
 from app.domain import Speaker
 from app.services import imports, tickets, tokens
 from app.services.imports import ForeignTicket, Imported
@@ -39,7 +40,7 @@ def count(session: Session, table: type) -> int:
 
 
 def test_seeding_gives_two_stale_tickets_and_a_token_that_works(database: Database, now: datetime) -> None:
-    token = asyncio.run(plant(database, now))
+    token = asyncio.run(seed(database, now))
     assert token
     rows = asyncio.run(database.read(lambda session: session.execute(select(TicketRow)).scalars().all()))
     stale = [row.title for row in rows if row.status == "open" and row.last_activity_at < ago(7)]
@@ -51,8 +52,8 @@ def test_seeding_gives_two_stale_tickets_and_a_token_that_works(database: Databa
 
 
 def test_seeding_twice_changes_nothing(database: Database, now: datetime) -> None:
-    asyncio.run(plant(database, now))
-    assert asyncio.run(plant(database, now)) is None
+    asyncio.run(seed(database, now))
+    assert asyncio.run(seed(database, now)) is None
     assert asyncio.run(database.read(count, TicketRow)) == 4
     assert len(asyncio.run(database.read(tokens.listing))) == 1
 
@@ -60,7 +61,7 @@ def test_seeding_twice_changes_nothing(database: Database, now: datetime) -> Non
 def test_seeding_brings_no_operator_to_a_database_with_people(database: Database, now: datetime) -> None:
     asyncio.run(database.write(an_operator, email="own@example.test"))
     asyncio.run(database.write(a_ticket))
-    assert asyncio.run(plant(database, now)) is None
+    assert asyncio.run(seed(database, now)) is None
     assert asyncio.run(database.read(count, UserRow)) == 1
     assert asyncio.run(database.read(count, TicketRow)) == 1
 
