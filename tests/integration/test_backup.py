@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from app.cli import archive
 from app.runtime.durable.lock import HostLock
 from app.runtime.instants import utc_now
 from app.services import sessions
@@ -135,31 +136,35 @@ def test_keep_keeps_sessions_links_and_unanswered_requests(tmp_path: Path, migra
     assert in_a_world(new, migrated, look) == (1, 1, "closed")
 
 
-def test_an_older_ledger_with_a_newer_app_loses_no_answer_and_repeats_no_effect(
-    tmp_path: Path, migrated: Path, folder: Path
+def test_an_answer_carried_out_while_the_backup_is_made_is_neither_lost_nor_carried_out_twice(
+    tmp_path: Path, migrated: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a backup beside a busy host may hold: each instance as of before, the app and the alarms as of after."""
+    """In the middle of the backup the host delivers: the first databases are as of before, the others as of after."""
 
-    async def carry_out(world: World) -> None:
-        [request] = await world.pending()
-        await world.approve(request)
+    async def nothing(world: World) -> None:
+        """A start delivers what was answered."""
 
-    async def wake(world: World) -> tuple[Any, ...]:
-        closed = await world.system.db.read(
-            lambda s: list(s.scalars(select(EventRow.subject).filter_by(kind="closed")))
-        )
-        return closed, sorted(one[1:] for one in await settled(world)), ledger_rows(world)
+    async def look(world: World) -> tuple[Any, ...]:
+        closed = select(EventRow.subject).filter_by(kind="closed")
+        heard = sorted(one[1:] for one in await settled(world))
+        return await world.system.db.read(lambda s: list(s.scalars(closed))), heard, ledger_rows(world)
 
-    [instance] = (folder / "agents").glob("??/*.sqlite")
-    before = instance.read_bytes()
-    in_a_world(folder, migrated, carry_out)
-    instance.write_bytes(before)
+    copied: list[Path] = []
+
+    def copy_one(source: Path, to: Path) -> None:
+        _copy(source, to)
+        copied.append(source)
+        if len(copied) == 1:
+            in_a_world(folder, migrated, nothing)
+
+    _copy = archive._copy
+    monkeypatch.setattr(archive, "_copy", copy_one)
     assert triager(folder, "backup", str(tmp_path / "b.zip")).exit_code == 0
+    assert len(copied) == 3
     triager(tmp_path / "new", "restore", str(tmp_path / "b.zip"))
-    closed, heard, waiting = in_a_world(tmp_path / "new", migrated, wake, an_hour_on())
-    assert sorted(closed) == ["ticket:1", "ticket:2"]
-    assert heard == [("approved", "ok"), ("approved", "ok"), ("rejected", None)]
-    assert waiting == []
+    closed, heard, waiting = in_a_world(tmp_path / "new", migrated, look, an_hour_on())
+    assert (closed, waiting) == (["ticket:2"], [])
+    assert heard == [("approved", "ok"), ("cancelled", None), ("rejected", None)]
 
 
 def test_a_restore_rings_every_alarm_however_far_off_it_was(tmp_path: Path, folder: Path) -> None:
