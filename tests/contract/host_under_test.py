@@ -1,5 +1,6 @@
 """What the contract suite needs of a host to hold it to its promises. A host of another kind is another class here."""
 
+import asyncio
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,9 @@ class HostUnderTest(Protocol):
 
     async def start(self, **agents: type[Agent[Any]]) -> None:
         """A deploy with these agents, each under its keyword; a restart, when one runs already."""
+
+    async def kill(self) -> None:
+        """Break off what is under way; `start` comes next. (Real processes are killed in tests/acceptance/.)"""
 
     def evict(self) -> None:
         """Drop every idle instance from memory."""
@@ -49,6 +53,12 @@ class Embedded:
         self._host = a_host(self._folder, self._database, self.clock, **agents)
         await self._host.start()
         await self._host.run_due(self.clock.at)
+
+    async def kill(self) -> None:
+        turns = list(self.host._tasks)
+        for turn in turns:
+            turn.cancel()
+        await asyncio.gather(*turns, return_exceptions=True)
 
     @property
     def host(self) -> EmbeddedHost:

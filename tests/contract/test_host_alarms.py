@@ -111,6 +111,32 @@ async def test_a_turn_that_takes_longer_than_its_period_does_not_overlap_itself(
     assert agent.at_once == 1
 
 
+class Stuck(Worker):
+    """Its first run never ends."""
+
+    jobs = (("0 * * * *", {}), (timedelta(minutes=5), {"key": "delay", "payload": "delay"}))
+    tries = 0
+
+    async def job(self, payload: Any = None) -> None:
+        type(self).tries += 1
+        self.saw(f"begun {payload}")
+        if self.tries == 1:
+            await asyncio.Event().wait()
+
+
+async def test_a_turn_that_was_broken_off_is_made_again_and_so_are_those_it_kept_waiting(host: HostUnderTest) -> None:
+    agent = type("StuckOnce", (Stuck,), {})
+    await host.start(worker=agent)
+    host.clock.advance(hours=1)
+    ringing = asyncio.create_task(host.ring())
+    while not agent.tries:  # noqa: ASYNC110 (each round lets the turn take one step)
+        await asyncio.sleep(0)
+    await host.kill()
+    await asyncio.gather(ringing, return_exceptions=True)
+    await host.start(worker=agent)
+    assert await host.call("worker", "main", "read") == ["begun delay", "begun delay", "begun None"]
+
+
 async def test_a_wake_delivers_the_one_request_it_names_and_a_lost_one_is_found_by_the_alarm(
     host: HostUnderTest,
 ) -> None:
