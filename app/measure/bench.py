@@ -1,0 +1,75 @@
+"""An installation in a temporary directory, and hosts over it with agents made for measuring."""
+
+import base64
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import structlog
+
+from app.main import System, build
+from app.runtime.durable.agent import Agent
+from app.runtime.durable.cipher import AppKeyCipher
+from app.runtime.durable.host_embedded import EmbeddedHost, Parts
+from app.runtime.durable.storage import Synchronous
+from app.runtime.instants import utc_now
+from app.runtime.registration import Registration
+from app.runtime.tools.pipeline import Pipeline
+from app.services.approval_store import DatabaseApprovalStore
+from app.tracing import configure_logs
+from config.settings import Settings
+
+KEY = base64.b64encode(bytes(32)).decode()
+
+
+def a_system(folder: Path) -> System:
+    return build(Settings(data_dir=folder, app_key=KEY))
+
+
+@contextmanager
+def installed() -> Iterator[System]:
+    """The product, set up and empty. Its logs are written, to nowhere."""
+    with TemporaryDirectory() as name, Path(os.devnull).open("w") as nowhere:
+        environment = os.environ | {"DATA_DIR": name, "APP_KEY": KEY}
+        command = [sys.executable, "-m", "app.cli", "db", "upgrade"]
+        subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 (our own)
+        configure_logs()
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=nowhere))
+        system = a_system(Path(name))
+        try:
+            yield system
+        finally:
+            system.close()
+
+
+@contextmanager
+def hosting(system: System, agent: type[Agent[Any]], synchronous: Synchronous = "FULL") -> Iterator[EmbeddedHost]:
+    """A host of its own where `agent` is called triager, and has no budget to speak of."""
+    store = DatabaseApprovalStore(system.db, system.settings.approval_ttl_s)
+    pipeline = Pipeline(store, utc_now, _new_id, lambda _: None)
+    pipeline.bind(system.litestar, system.catalog)
+    parts = Parts(
+        registrations={"triager": Registration("triager", "", "", ("tool:tickets_close",), calls_per_minute=10**6)},
+        make_agent=lambda _: agent(),
+        pipeline=pipeline,
+        store=store,
+        cipher=AppKeyCipher([KEY], "ledger", os.urandom),
+        clock=utc_now,
+        new_trace=_new_id,
+    )
+    with TemporaryDirectory() as folder:
+        host = EmbeddedHost(Path(folder), parts, synchronous)
+        try:
+            yield host
+        finally:
+            host.close()
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex
