@@ -24,8 +24,6 @@ APP, ALARMS, MANIFEST = "triager.sqlite", "agents/alarms.sqlite", "manifest.json
 INSTANCE = re.compile(r"agents/([0-9a-f]{2})/\1[0-9a-f]{62}\.sqlite")
 LOOKS = {APP: "SELECT version_num FROM alembic_version", ALARMS: "SELECT count(*) FROM alarms"}
 LOOK_AT_INSTANCE = "SELECT count(*) FROM ledger"
-
-
 DAMAGE = (
     OSError,
     EOFError,
@@ -92,6 +90,7 @@ def _copy(source: Path, to: Path) -> None:
         closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True)) as reading,
         closing(sqlite3.connect(to)) as copy,
     ):
+        copy.execute("PRAGMA synchronous=OFF")  # the archive is synced in the end, once
         reading.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a -wal beside it
 
@@ -142,14 +141,21 @@ def ring_all(folder: Path, now: str) -> None:
 
 
 def swap(data_dir: Path, new: Path, old: Path) -> None:
-    """Move what is there to `old`, and `new` into its place: the app's database last, as nothing serves without it."""
-    for path in sorted(installed(data_dir)):
+    """Move what is there to `old`, and `new` into its place. Nothing serves without the app's database: it goes first
+    and comes last, so a half-done swap serves nothing, and can be done again.
+    """
+    os.sync()
+    for path in sorted(installed(data_dir), key=_is_app, reverse=True):
         old.mkdir(mode=0o700, exist_ok=True)
         path.rename(old / path.name)
-    for path in sorted(new.iterdir(), key=lambda path: path.name.startswith(APP)):
+    for path in sorted(new.iterdir(), key=_is_app):
         path.rename(data_dir / path.name)
 
 
 def installed(data_dir: Path) -> list[Path]:
     """The databases of an installation, and what SQLite keeps beside them."""
-    return [path for path in data_dir.iterdir() if path.name == "agents" or path.name.startswith(APP)]
+    return [path for path in data_dir.iterdir() if path.name == "agents" or _is_app(path)]
+
+
+def _is_app(path: Path) -> bool:
+    return path.name.startswith(APP)

@@ -97,6 +97,7 @@ def _print(file: Path, done: dict[str, Any]) -> None:
         click.echo(
             f"Ended {done['sessions']} sessions and {done['links']} links, cancelled {done['cancelled']} requests."
         )
+    click.echo("People and tokens are as they were then. What was revoked since works again: triager token list")
     if "replaced" in done:
         click.echo(f"What was there is in {done['replaced']}")
 

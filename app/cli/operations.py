@@ -15,6 +15,7 @@ from app.runtime.durable import control
 from app.runtime.durable.host_embedded import MAIN
 from app.runtime.durable.instances import Instances
 from app.runtime.durable.lock import HostLock
+from app.runtime.errors import Stopping
 from app.runtime.instants import to_text
 from config.settings import Settings
 
@@ -53,7 +54,7 @@ def commands(system: System) -> dict[str, control.Command]:
 async def _refusing(operation: Operation, system: System, argument: Any) -> Any:
     try:
         return await operation(system, argument)
-    except Refusal as error:
+    except (Refusal, Stopping) as error:
         raise control.ControlFailed(str(error)) from None
 
 
