@@ -74,7 +74,9 @@ class Alarms:
 
     def look_at_all(self, now: datetime) -> None:
         """Every instance wakes now: the clock was set back, and only they know what they wait for."""
-        self._db.execute("UPDATE alarms SET at = ? WHERE at > ?", (to_text(now), to_text(now)))
+        changed = self._db.execute("UPDATE alarms SET at = ? WHERE at > ?", (to_text(now), to_text(now)))
+        if changed.rowcount:
+            reached(Step.ARMED)
 
     def failed(self, due: Due, now: datetime) -> None:
         retry_at = after(now, min(RETRY_S * 2 ** min(due.failures, 20), RETRY_MAX_S))
