@@ -74,7 +74,8 @@ def _restore(settings: Settings, file: Path, now: datetime, *, keep: bool, force
         new = Path(folder)
         manifest = archive.unpack(file, new)
         if manifest.schema != head:
-            raise Refusal(f"{file} is at schema {manifest.schema}, not {head}. Nothing was restored.")
+            fix = "Restore it with the version that made it; then, with this one: triager db upgrade"
+            raise Refusal(f"{file} is at schema {manifest.schema}, not {head}. Nothing was restored. {fix}")
         changed = {} if keep else common.run(_tidy(new / archive.APP, now))
         archive.ring_all(new, to_text(now))
         old = data_dir / f"replaced-{now:%Y%m%dT%H%M%S%f}"

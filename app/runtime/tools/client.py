@@ -22,7 +22,7 @@ class Waiting(Protocol):
 
 
 class Tools:
-    """Each call raises Stopping, and does nothing, once the host was told to stop."""
+    """Once the host was told to stop, `call` raises Stopping and does nothing."""
 
     def __init__(
         self,
