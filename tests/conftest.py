@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import structlog
 
 from app import migrations
 from db.engine import Database
@@ -19,6 +20,13 @@ def anyio_backend() -> str:
 @pytest.fixture
 def now() -> datetime:
     return datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _default_logs() -> Iterator[None]:
+    """A command that serves configures the log of its process, and in tests that process is ours."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
