@@ -77,17 +77,26 @@ def _rows(path: Path, query: str) -> list[Row]:
 
 @dataclass
 class Journal:
-    """What was seen at earlier moments and may not change: an answer, an end, an effect."""
+    """What was seen at earlier moments and may not change: an answer, an end, an effect; and every call that waited."""
 
     facts: dict[tuple[str, str], Any] = field(default_factory=dict)
+    waited: set[str] = field(default_factory=set)
 
     def changed(self, books: Books) -> Iterator[str]:
+        self.waited |= {row["request_id"] for ledger in books.ledgers.values() for row in ledger}
         for row in books.approvals:
             for column in ("decision", "decided_by", "ended", "consumed_at", "claim_id"):
                 if row[column] is not None:
                     yield from self._same((row["id"], column), row[column])
         for event in books.events:
             yield from self._same((str(event["id"]), "event"), (event["kind"], event["request_id"], event["at"]))
+
+    def without_trace(self, books: Books) -> Iterator[str]:
+        """Once nothing is due: calls that waited, and under whose id a question could still appear."""
+        gone = self.waited - {row["id"] for row in books.approvals}
+        yield from (
+            f"lost: {request_id} waited, and is neither a question nor fenced off" for request_id in sorted(gone)
+        )
 
     def _same(self, key: tuple[str, str], value: Any) -> Iterator[str]:
         if self.facts.setdefault(key, value) != value:

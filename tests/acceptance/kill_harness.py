@@ -41,8 +41,8 @@ class Kills:
         kept = self._home.with_name(f"{self._home.name}-kept")
         shutil.rmtree(kept, ignore_errors=True)
         shutil.copytree(self._home, kept)
-        whole = self._installation.live(start, story.acts)
-        told = Told(story.place, len(whole.steps), broken=self._rest(whole, Journal(), lost=bool(story.lost)))
+        whole = self._installation.live(start, story.acts, traced=True)
+        told = Told(story.place, whole.trail, broken=self._rest(whole, Journal(), lost=bool(story.lost)))
         for number, step in enumerate(whole.steps, 1):
             shutil.rmtree(self._home)
             shutil.copytree(kept, self._home)
@@ -90,10 +90,6 @@ class Kills:
         told.broken += self._rest(Life(now=utc_now()), journal)
         return told
 
-    def trail(self, story: Story) -> list[str]:
-        """Writes, steps and acts of the story, in order."""
-        return self._installation.live(self._given(story), story.acts, traced=True).trail
-
     def _given(self, story: Story) -> datetime:
         furnish(self._home, self._migrated, story.tickets)
         life = Life()
@@ -113,8 +109,9 @@ class Kills:
         waits = QUIET_S * 2 if lost else QUIET_S  # what a loss undid, the next sweep puts right
         life = self._installation.live(life.now, tuple(f"wait {seconds}" for seconds in waits))
         books = kill_books.read(self._home)
-        found = kill_books.at_any_moment(books, armed=True), journal.changed(books), kill_books.at_rest(books, life.now)
-        return [f"in the end: {one}" for each in found for one in each]
+        found = [*kill_books.at_any_moment(books, armed=True), *kill_books.at_rest(books, life.now)]
+        found += [*journal.changed(books), *journal.without_trace(books)]
+        return [f"in the end: {one}" for one in found]
 
 
 def furnish(folder: Path, migrated: Path, tickets: int) -> None:

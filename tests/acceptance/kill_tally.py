@@ -12,10 +12,10 @@ AT_RANDOM, FROM_COLD = "anywhere, at random", "anywhere, from a cold start"
 
 @dataclass
 class Told:
-    """A story's outcome. `steps` is how many there were to be killed at, `kills` the steps where a process died."""
+    """A story's outcome. `kills`: the steps where a process died. `trail`: writes, steps and acts of one that lived."""
 
     place: str
-    steps: int = 0
+    trail: list[str] = field(default_factory=list)
     kills: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
