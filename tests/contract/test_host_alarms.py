@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from app.runtime.instants import to_text
 from tests.contract.agents import Asker, Worker, working
 from tests.contract.host_under_test import HostUnderTest, next_runs
 
@@ -39,8 +40,9 @@ async def test_a_failing_job_backs_off_to_an_hour_stops_no_other_and_is_visible(
         for _ in range(14):
             at = datetime.fromisoformat(next_runs(host)["broken"])
             waits.append((at - host.clock.at).total_seconds())
-            for part in (0.8, 0.2):  # another job's alarm in between changes nothing
-                await host.ring(seconds=waits[-1] * part)
+            await host.ring(seconds=waits[-1] * 0.8)  # perhaps for the other job
+            assert next_runs(host)["broken"] == to_text(at)
+            await host.ring(seconds=waits[-1] * 0.2)
     assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600, 3600]
     assert [line["callback"] for line in logs if line["event"] == "schedule_failed"] == ["broken"] * 14
     assert host.sql("worker", "main", "SELECT failures FROM schedules WHERE callback = 'broken'") == [{"failures": 15}]
