@@ -61,11 +61,8 @@ class System:
 def build(
     settings: Settings, *, clock: Clock = utc_now, new_id: Callable[[], str] = lambda: uuid.uuid4().hex
 ) -> System:
-    """Fit the parts together. Opens no file. Raises SettingMissing without APP_KEY, ValueError when it is no key."""
-    if not settings.app_key:
-        raise SettingMissing(
-            "APP_KEY is not set, so waiting calls could not be sealed. Add the line printed by: triager key"
-        )
+    """Fit the parts together. Opens no file. Raises SettingMissing without a proper APP_KEY."""
+    cipher = _cipher(settings)
     db = Database(settings.database)
     store = DatabaseApprovalStore(db, settings.approval_ttl_s)
     pipeline = Pipeline(store, clock, new_id, _notify)
@@ -75,7 +72,7 @@ def build(
         make_agent=lambda name: _make_agent(registrations[name]),
         pipeline=pipeline,
         store=store,
-        cipher=AppKeyCipher([settings.app_key, *settings.previous_keys], "ledger", urandom),
+        cipher=cipher,
         clock=clock,
         new_trace=new_id,
     )
@@ -85,6 +82,17 @@ def build(
     pipeline.bind(litestar, catalog)
     app = Traced(KnownHosts(litestar, (settings.host, *settings.allowed_hosts)), new_id)
     return System(settings, db, app, litestar, host, registrations, catalog, clock)
+
+
+def _cipher(settings: Settings) -> AppKeyCipher:
+    if not settings.app_key:
+        raise SettingMissing(
+            "APP_KEY is not set, so waiting calls could not be sealed. Add the line printed by: triager key"
+        )
+    try:
+        return AppKeyCipher([settings.app_key, *settings.previous_keys], "ledger", urandom)
+    except ValueError as error:
+        raise SettingMissing(str(error)) from None
 
 
 def look() -> System:

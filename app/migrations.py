@@ -1,5 +1,6 @@
 """The app database's schema, moved by Alembic. Imported only by commands: the app itself never loads Alembic."""
 
+import sqlite3
 from pathlib import Path
 
 from alembic import command
@@ -7,7 +8,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.pool import NullPool
 
 from config.settings import ROOT
@@ -47,7 +48,15 @@ def drift(database: Path) -> list[object]:
 
 
 def _connect(database: Path) -> Connection:
-    return create_engine(f"sqlite:///{database}", poolclass=NullPool).connect()
+    """Its transactions hold DDL too, which the driver's own do not: a migration that is cut off has not happened."""
+    engine = create_engine(URL.create("sqlite", database=str(database)), poolclass=NullPool)
+    event.listen(engine, "connect", _leave_transactions_to_us)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    return engine.connect()
+
+
+def _leave_transactions_to_us(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None
 
 
 def _config(connection: Connection) -> Config:

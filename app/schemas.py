@@ -13,7 +13,11 @@ INSTANT_TEXT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}
 INSTANT = rf"^{INSTANT_TEXT}(?![\s\S])"  # "$" would let a trailing newline through
 
 Instant = Annotated[str, Meta(pattern=INSTANT, extra_json_schema={"format": "date-time"})]
-Title = Annotated[str, Meta(min_length=1, max_length=TITLE_MAX, description="One line, as the requester would say it.")]
+ONE_LINE = r"^(?=.*\S)[^\r\n]+(?![\s\S])"  # and not only white space
+Title = Annotated[
+    str,
+    Meta(min_length=1, max_length=TITLE_MAX, pattern=ONE_LINE, description="One line, as the requester would say it."),
+]
 Text = Annotated[str, Meta(min_length=1, max_length=TEXT_MAX)]
 Body = Annotated[str, Meta(max_length=TEXT_MAX)]
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX)]
@@ -166,7 +170,7 @@ class ApprovalOut(Output):
 
 
 class ApprovalPage(Output):
-    """The 50 newest requests that can be answered, and the 20 newest that no longer can."""
+    """The 50 oldest requests that can be answered, and the 20 newest that no longer can."""
 
     pending: list[ApprovalOut]
     resolved: list[ApprovalOut]

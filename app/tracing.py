@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
+from structlog.processors import ExceptionRenderer
+from structlog.tracebacks import ExceptionDictTransformer
 
 from app.runtime import invocation
 from app.runtime.tools.dispatch import ASGIApp, Message
@@ -55,7 +57,8 @@ def configure_logs() -> None:
             _with_trace,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
-            structlog.processors.dict_tracebacks,
+            # Without the values of local variables: a request's headers are among them.
+            ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
             structlog.processors.JSONRenderer(),
         ],
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),

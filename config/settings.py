@@ -64,9 +64,9 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
 def _read_env_file(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
-    lines = (line.strip() for line in path.read_text().splitlines())
+    lines = (line.strip() for line in path.read_text("utf-8-sig").splitlines())
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    return {name.strip(): value.strip().strip("'\"") for name, _, value in pairs}
 
 
 def _whole(values: Mapping[str, str], name: str, default: int, *, at_least: int = 1, at_most: int = 10**9) -> int:

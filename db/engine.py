@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import QueuePool
@@ -64,7 +64,7 @@ class Database:
 
 
 def _engine(path: Path) -> Engine:
-    engine = create_engine(f"sqlite:///{path}", poolclass=QueuePool, pool_size=2)
+    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=QueuePool, pool_size=2)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
     event.listen(engine, "before_cursor_execute", _count)

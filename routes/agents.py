@@ -6,11 +6,11 @@ from litestar import HttpMethod, get, post, route
 from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
 
-from app.auth import operator
+from app.auth import operator, person
 from app.runtime.durable.host import Host
 
 
-@get("/ops/agents/triager", name="agents.triager.show", guards=[operator])
+@get("/ops/agents/triager", name="agents.triager.show", guards=[person])
 async def show_triager(host: NamedDependency[Host]) -> dict[str, Any]:
     return {"report": await host.get("triager", "main").call("report")}
 

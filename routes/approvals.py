@@ -6,14 +6,14 @@ from litestar import get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
-from app.auth import operator
+from app.auth import operator, person
 from app.schemas import ApprovalOut, ApprovalPage, Decide, Prune, Pruned, Reject
 from app.services import approvals
 from db.engine import Database
 from routes.answers import Answers
 
 
-@get("/approvals", name="approvals.index", guards=[operator])
+@get("/approvals", name="approvals.index", guards=[person])
 async def list_approvals(db: NamedDependency[Database], now: NamedDependency[datetime]) -> ApprovalPage:
     return await db.read(approvals.listing, now)
 

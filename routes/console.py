@@ -16,13 +16,14 @@ from msgspec import Struct
 from sqlalchemy.orm import Session
 
 from app.auth import BrowserSession, console, operator
-from app.domain import Refusal
+from app.domain import Refusal, Unavailable
 from app.runtime.durable.host import Host, Stub
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
 from app.schemas import ApprovalPage, Reason, TicketPage
 from app.services import approvals
 from app.services.ticket_list import TicketQuery, listing
+from app.services.users import OPERATE
 from config.triage import POLICY
 from db.engine import Database
 from routes.answers import Answers
@@ -63,6 +64,7 @@ class Desk:
             requests={one.id: one for one in answers.pending + answers.resolved},
             csrf=auth.csrf if isinstance(auth, BrowserSession) else "",
             name=self.request.user.name,
+            may_operate=OPERATE in self.request.user.abilities,
             now=self.now,
             **more,
         )
@@ -138,7 +140,12 @@ async def reject(
 
 @post("/console/sweep", name="console.sweep", guards=[operator], status_code=200)
 async def sweep(desk: NamedDependency[Desk]) -> Response[Any]:
-    return await desk.act(desk.agent.call("sweep"), "swept")
+    return await desk.act(_sweep(desk.agent), "swept")
+
+
+async def _sweep(agent: Stub) -> None:
+    if why := (await agent.call("sweep"))["error"]:
+        raise Unavailable(f"The sweep saw nothing: {why}")
 
 
 routes = Router(

@@ -56,7 +56,7 @@ class World:
     async def pending(self) -> list[str]:
         """Ids of the requests that can be answered, oldest first."""
         page = await self.system.db.read(approvals.listing, self.clock.at)
-        return [one.id for one in page.pending][::-1]
+        return [one.id for one in page.pending]
 
     async def approve(self, request_id: str, *, wake: bool = True) -> None:
         answered = await self.system.db.write(

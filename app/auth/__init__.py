@@ -4,8 +4,17 @@
 metadata (`public=True`, `tools_token=True`) or on how the caller got in, never on the text of a path.
 """
 
-from app.auth.guards import console, may_close_ticket, operator, signed_in
+from app.auth.guards import console, may_close_ticket, operator, person, signed_in
 from app.auth.hosts import KnownHosts
 from app.auth.middleware import Authentication, BrowserSession
 
-__all__ = ["Authentication", "BrowserSession", "KnownHosts", "console", "may_close_ticket", "operator", "signed_in"]
+__all__ = [
+    "Authentication",
+    "BrowserSession",
+    "KnownHosts",
+    "console",
+    "may_close_ticket",
+    "operator",
+    "person",
+    "signed_in",
+]

@@ -26,6 +26,13 @@ async def operator(connection: Connection, _: BaseRouteHandler) -> None:
         raise _denied(principal)
 
 
+async def person(connection: Connection, _: BaseRouteHandler) -> None:
+    """Anybody who may look: operators, those with no ability to change things too."""
+    principal = _principal(connection)
+    if principal.kind != "operator":
+        raise _denied(principal)
+
+
 async def may_close_ticket(connection: Connection, _: BaseRouteHandler) -> None:
     """Operators, the triager, and tools tokens, whose scopes the pipeline has checked."""
     principal = _principal(connection)

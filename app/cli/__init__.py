@@ -64,7 +64,11 @@ class LazyGroup(click.RichGroup):
             return super().invoke(ctx)
         except (Refusal, SettingMissing) as error:
             click.echo(str(error), err=True)
-            ctx.exit(1)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            click.echo(f"{error.filename or 'The system'}: {error.strerror}. The command stopped there.", err=True)
+        return ctx.exit(1)
 
 
 @click.command(cls=LazyGroup)

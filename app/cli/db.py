@@ -28,6 +28,7 @@ def upgrade() -> None:
 
 @db.command()
 @click.argument("revision")
+@click.confirmation_option(prompt="What the newer schema holds is lost. Make a backup first. Go on?")
 def downgrade(revision: str) -> None:
     """Bring the database back to REVISION; `base` empties it."""
     with _database_alone() as path:

@@ -82,7 +82,7 @@ def _dev_settings() -> Settings:
 
 
 def _write_env(settings: Settings) -> None:
-    settings.env_file.parent.mkdir(parents=True, exist_ok=True)
+    settings.env_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         file = os.open(settings.env_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

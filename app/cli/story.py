@@ -61,7 +61,7 @@ class Story:
     async def pending(self) -> list[dict[str, Any]]:
         """The requests people see, oldest first."""
         pending: list[dict[str, Any]] = (await self._get("/approvals"))["pending"]
-        return pending[::-1]
+        return pending
 
     async def answer(self, request: dict[str, Any], verb: str) -> None:
         """A person answers, and the agent is woken for that request."""

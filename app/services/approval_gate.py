@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from app.runtime import invocation
 from app.runtime.instants import after, to_text
 from app.runtime.tools.approvals import CHANGED, Approval, NewRequest
-from app.services.approval_rows import deadline_of, status_of
+from app.services.approval_rows import TOLD_WITHIN, deadline_of, status_of
 
 IN_THE_WAY = """
 principal_key = :principal_key AND tool = :tool AND fingerprint = :fingerprint AND (
@@ -59,6 +59,11 @@ WITHDRAWN = """
 INSERT INTO events (subject, kind, actor, request_id, trace_id, data, at)
 SELECT subject, 'withdrawn', principal_key, id, :trace_id, json_object('reason', :reason), :now
 FROM approvals WHERE id IN (SELECT value FROM json_each(:ids))
+"""
+
+UNDELIVERED = """
+SELECT principal_key, id FROM approvals
+WHERE decision IS NOT NULL AND (ended IS NULL OR ended_at > :told) ORDER BY decided_at
 """
 
 
@@ -118,9 +123,9 @@ def withdraw(session: Session, ids: list[str], principal_key: str, reason: str, 
     return withdrawn
 
 
-def undelivered(session: Session) -> list[tuple[str, str]]:
-    query = "SELECT principal_key, id FROM approvals WHERE ended IS NULL AND decision IS NOT NULL ORDER BY decided_at"
-    return [(row.principal_key, row.id) for row in session.execute(text(query))]
+def undelivered(session: Session, now: datetime) -> list[tuple[str, str]]:
+    told = {"told": to_text(now - TOLD_WITHIN)}
+    return [(row.principal_key, row.id) for row in session.execute(text(UNDELIVERED), told)]
 
 
 def _verdict(session: Session, statement: str, **values: Any) -> bool:

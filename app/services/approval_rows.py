@@ -1,10 +1,12 @@
 """How an approval stands at a moment. Before an end is written, that follows from the clock."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from app.runtime.instants import to_text
 from app.runtime.tools.approvals import Status
+
+TOLD_WITHIN = timedelta(hours=2)  # a ledger looks every hour: what ended longer ago has been told
 
 
 def status_of(row: Any, now: datetime) -> Status:

@@ -34,5 +34,5 @@ class DatabaseApprovalStore:
     async def withdraw(self, ids: list[str], principal_key: str, reason: str, now: datetime) -> list[str]:
         return await self._db.write(approval_gate.withdraw, ids, principal_key, reason, now)
 
-    async def undelivered(self) -> list[tuple[str, str]]:
-        return await self._db.read(approval_gate.undelivered)
+    async def undelivered(self, now: datetime) -> list[tuple[str, str]]:
+        return await self._db.read(approval_gate.undelivered, now)

@@ -11,22 +11,22 @@ from app.runtime.instants import after, to_text
 from app.runtime.principal import Principal
 from app.schemas import ApprovalOut, ApprovalPage, Pruned
 from app.services import events
-from app.services.approval_rows import status_of
+from app.services.approval_rows import TOLD_WITHIN, status_of
 from app.services.checked import instant
 from db.schema import ApprovalRow
 
 PENDING_MAX, RESOLVED_MAX = 50, 20
-TOLD_WITHIN = timedelta(hours=2)  # a ledger looks every hour: what ended longer ago has been told
 COLUMNS = [column for column in ApprovalRow.__table__.columns if column.name not in ("fingerprint", "trace_id")]
 
 
 def listing(session: Session, now: datetime) -> ApprovalPage:
-    """The newest requests that can be answered, and the newest that no longer can: two statements."""
+    """The oldest requests that can be answered, and the newest that no longer can: two statements."""
     at = to_text(now)
     answerable = and_(ApprovalRow.ended.is_(None), ApprovalRow.decision.is_(None), ApprovalRow.expires_at > at)
+    oldest = select(*COLUMNS).order_by(ApprovalRow.requested_at, text("rowid"))
     newest = select(*COLUMNS).order_by(ApprovalRow.requested_at.desc(), text("rowid DESC"))
     asked = ApprovalRow.fingerprint != ""  # a tombstone was never asked
-    pending = session.execute(newest.where(answerable).limit(PENDING_MAX))
+    pending = session.execute(oldest.where(answerable).limit(PENDING_MAX))
     resolved = session.execute(newest.where(~answerable, asked).limit(RESOLVED_MAX))
     return ApprovalPage(pending=[_out(row, now) for row in pending], resolved=[_out(row, now) for row in resolved])
 

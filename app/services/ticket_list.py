@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.domain import COUNT_MAX, Category, Status
 from app.schemas import TicketOut, TicketPage
+from app.services.checked import instant
 from db.schema import LabelRow, TicketRow
 
 tickets = cast("Table", TicketRow.__table__)
@@ -53,6 +54,8 @@ class TicketQuery(Struct, frozen=True, kw_only=True):
 def listing(session: Session, query: TicketQuery) -> TicketPage:
     """`open` counts every open ticket; `stale` those inactive since `inactive_since` (or `stale_since`)."""
     given = {name: value for name in FILTERS if (value := getattr(query, name)) is not None}
+    if query.inactive_since:
+        instant("inactive_since", query.inactive_since)
     if query.text is not None:
         given["text"] = f"%{_escaped(query.text)}%"
     statement = _statement(tuple(given), query.after is not None, query.newest)

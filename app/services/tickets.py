@@ -24,9 +24,9 @@ approvals = cast("Table", ApprovalRow.__table__)
 comments = cast("Table", CommentRow.__table__)
 
 LAST_WORD = {
-    Speaker.OPERATOR: "An operator spoke last",
-    Speaker.REQUESTER: "The requester spoke last",
-    Speaker.NONE: "Who spoke last is not known",
+    Speaker.OPERATOR: "An operator spoke last; nothing has happened since",
+    Speaker.REQUESTER: "The requester spoke last; nothing has happened since",
+    Speaker.NONE: "Who spoke last is not known; no activity is known since",
 }
 
 
@@ -41,6 +41,8 @@ def show(session: Session, ticket_id: int) -> TicketDetail:
 
 def create(session: Session, data: CreateTicket, *, by: Principal, now: datetime) -> TicketOut:
     created_at = instant("created_at", data.created_at or to_text(now))
+    if created_at > to_text(now):
+        raise Invalid("created_at is in the future. Nothing was created. Leave it out, or name a time that has passed.")
     values = {name: value for name, value in structs.asdict(data).items() if name not in ("labels", "created_at")}
     values |= dict.fromkeys(("created_at", "updated_at", "last_activity_at"), created_at)
     values["last_speaker"] = Speaker.REQUESTER if data.requester else Speaker.NONE
@@ -104,7 +106,7 @@ def preview_close(session: Session, ticket_id: int, version: int) -> Preview:
     found = session.execute(select(*(tickets.c[name] for name in names)).where(tickets.c.id == ticket_id)).one_or_none()
     if found is None or found.status != Status.OPEN or found.version != version:
         _refuse(ticket_id, found, must_be=Status.OPEN)
-    said = f"{LAST_WORD[found.last_speaker]}; nothing has happened since {found.last_activity_at}"
+    said = f"{LAST_WORD[found.last_speaker]} {found.last_activity_at}"
     return Preview(
         summary=f'Closes ticket {ticket_id}, "{found.title}". {said}.',
         before={"status": found.status, "version": version},

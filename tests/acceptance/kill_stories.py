@@ -48,7 +48,7 @@ STORIES = (
     ),
     Story("delivers a no by wake", NO, ("reject 0",), 8, ("sweep",)),
     Story("delivers a no by alarm", NO, ("reject-unheard 0", ALARM), 7, ("sweep",)),
-    Story("meets a no it has forgotten", NO, ("sweep",), 10, ("sweep", "reject 0"), lost=FORGET_NO),
+    Story("meets a no it has forgotten", NO, ("sweep",), 11, ("sweep", "reject 0"), lost=FORGET_NO),
     Story("lets an unanswered question expire", SILENCE, (WINDOW,), 13, ("sweep",)),
     Story("lets a yes expire unused", SILENCE, (), 13, ("sweep", "approve-unheard 0"), down_s=90_000),
     Story("cancels a yes by wake", MOVED, ("approve 0",), 11, ("sweep", "edit 1")),

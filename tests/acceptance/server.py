@@ -32,7 +32,7 @@ class Server:
         return response.json()
 
     def pending(self) -> list[str]:
-        return [one["id"] for one in self.client.get("/approvals").json()["pending"]][::-1]
+        return [one["id"] for one in self.client.get("/approvals").json()["pending"]]
 
     def dies(self, path: str, body: Any = None) -> None:
         """Post what makes the process reach its deadly step, during the answer or after it."""

@@ -80,3 +80,24 @@ def test_serve_without_a_key_or_on_an_old_schema_says_which_command_helps(folder
     triager("db", "upgrade")
     keyless = triager("serve")
     assert (keyless.exit_code, "triager key" in keyless.stderr) == (1, True)
+
+
+def test_a_key_that_is_none_is_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    triager("db", "upgrade")
+    monkeypatch.setenv("APP_KEY", "zzz")
+    refused = triager("serve")
+    assert (refused.exit_code, "base64 of 32 bytes" in refused.stderr, "Traceback" in refused.stderr) == (
+        1,
+        True,
+        False,
+    )
+
+
+def test_a_data_directory_with_odd_characters_is_a_path_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = tmp_path / "q?mode=memory %41"
+    monkeypatch.setenv("DATA_DIR", str(odd))
+    assert triager("db", "upgrade").exit_code == 0
+    assert (odd / "triager.sqlite").exists()
+    assert [path.name for path in tmp_path.iterdir()] == [odd.name]

@@ -52,7 +52,7 @@ def test_the_schema_goes_up_and_down_and_is_told(tmp_path: Path) -> None:
     assert current() is None
     assert triager("db", "upgrade", data_dir=tmp_path).exit_code == 0
     assert current() == "0001"
-    assert triager("db", "downgrade", "base", data_dir=tmp_path).exit_code == 0
+    assert triager("db", "downgrade", "base", "--yes", data_dir=tmp_path).exit_code == 0
     assert current() is None
 
 
@@ -60,7 +60,7 @@ def test_the_schema_goes_up_and_down_and_is_told(tmp_path: Path) -> None:
     ("arguments", "environ", "said"),
     [
         (("db", "current"), {"PORT": "many"}, "PORT must be a whole number"),
-        (("db", "downgrade", "base"), {}, "There is no database"),
+        (("db", "downgrade", "base", "--yes"), {}, "There is no database"),
         (("user", "list"), {}, "Run: triager db upgrade"),
     ],
 )
@@ -74,13 +74,13 @@ def test_a_refusal_is_one_line_on_stderr_and_exit_1(
 
 def test_an_unknown_revision_is_refused(tmp_path: Path) -> None:
     triager("db", "upgrade", data_dir=tmp_path)
-    done = triager("db", "downgrade", "nowhere", data_dir=tmp_path)
+    done = triager("db", "downgrade", "nowhere", "--yes", data_dir=tmp_path)
     assert done.exit_code == 1
     assert "nowhere" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", [("upgrade",), ("downgrade", "base")])
+@pytest.mark.parametrize("command", [("upgrade",), ("downgrade", "base", "--yes")])
 def test_the_schema_does_not_move_under_a_running_host(command: tuple[str, ...], tmp_path: Path) -> None:
     lock = HostLock(tmp_path / "host.lock")
     lock.take()

@@ -9,9 +9,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.agents.triager import Triager
+from app.domain import Unavailable
 from app.runtime.durable.agent import Settled
+from app.services.approval_store import DatabaseApprovalStore
 from config.agents import AGENTS
-from tests.support import ago
+from tests.support import a_ticket, ago
 from tests.support_host import private
 from tests.support_ledger import a_parked_close, ledger_rows, parked_closes, settled
 from tests.world import World, a_world
@@ -135,3 +137,24 @@ async def test_while_the_approvals_cannot_be_read_the_calls_wait(tmp_path: Path,
         await world.run_due(seconds=60)
         assert (await world.ticket(ticket)).status == "closed"
         assert await settled(world) == [(request, "approved", "ok")]
+
+
+async def test_a_yes_that_met_a_lock_after_a_long_wait_is_tried_again_within_a_minute(
+    tmp_path: Path, migrated: Path
+) -> None:
+    async with a_world(tmp_path, migrated) as world:
+        await world.system.db.write(a_ticket)
+        await world.sweep()
+        for _ in range(8):  # nobody answers for hours, and the looks become rare
+            await world.run_due(hours=1)
+        [request] = await world.pending()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(DatabaseApprovalStore, "consume", _busy)
+            await world.approve(request)
+        assert (await world.ticket(1)).status == "open"
+        await world.run_due(seconds=31)
+        assert (await world.ticket(1)).status == "closed"
+
+
+async def _busy(*_: object) -> bool:
+    raise Unavailable("The database is busy.")

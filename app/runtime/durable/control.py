@@ -15,6 +15,7 @@ import structlog
 
 Command = Callable[[Any], Awaitable[Any]]  # takes one JSON value, answers with one
 ANSWER_MAX_BYTES = 2**26
+ANSWER_WITHIN_S = 60.0  # a sweep of many pages takes seconds
 PATH_MAX_BYTES = 103  # what every system's socket names hold
 log = structlog.get_logger()
 
@@ -57,7 +58,10 @@ async def ask(path: Path, command: str, argument: Any = None) -> Any:
     reader, writer = await asyncio.open_unix_connection(path, limit=ANSWER_MAX_BYTES)
     try:
         writer.write(msgspec.json.encode(Asked(command, argument)) + b"\n")
-        answer = msgspec.json.decode(await reader.readline() or b'{"error": "the host stopped"}')
+        line = await asyncio.wait_for(reader.readline(), ANSWER_WITHIN_S)
+        answer = msgspec.json.decode(line or b'{"error": "the host stopped"}')
+    except TimeoutError:
+        raise ControlFailed("The running host does not answer. Nothing is known to have been executed.") from None
     finally:
         writer.close()
     if "error" in answer:

@@ -88,7 +88,12 @@ class Delivery:
             except Exception as error:  # one row must not stop the others, nor lose its place
                 unreadable = isinstance(error, Unreadable)
                 log.error("delivery_failed", request_id=row.request_id, why=str(error), exc_info=not unreadable)
-                self._ledger.check_again(row, self._clock(), None)
+                self._try_later(row, None if unreadable else approval)
+
+    def _try_later(self, row: LedgerRow, approval: Approval | None) -> None:
+        """In 30 s, 60 s … A yes that was not spent yet starts anew: its wait for a person was no failure."""
+        unspent = approval is not None and approval.status == "approved"
+        self._ledger.check_again(replace(row, checks=0) if unspent else row, self._clock(), None)
 
     async def _deliver(self, row: LedgerRow, approval: Approval | None) -> None:
         arguments = await self._ledger.open(row)
@@ -138,8 +143,7 @@ class Delivery:
         result = await self._pipeline.resume(self._caller, row.tool, arguments, row.request_id)
         reached(Step.DISPATCHED)
         if not isinstance(result, Done):
-            tried = row if approval.spent else replace(row, checks=0)  # the wait for a person was no failure
-            self._ledger.check_again(tried, self._clock(), None)
+            self._try_later(row, approval)
             return True
         if not result.outcome.is_error:
             await self._settle(row, "approved", arguments, ran="ok")

@@ -75,7 +75,7 @@ class EmbeddedHost:
         """Main instances register their schedules; answers that nobody has carried out yet are delivered."""
         for agent in self._parts.registrations:
             self._alarms.arm(agent, MAIN, to_text(self._parts.clock()))
-        self.wake(await self._parts.store.undelivered())
+        self.wake(await self._parts.store.undelivered(self._parts.clock()))
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run what is due, as it comes due, until `stop`. An instance that is slow, or fails, holds up no other."""

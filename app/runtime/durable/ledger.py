@@ -5,11 +5,10 @@ Arguments are sealed, bound to their row. A row leaves only after its verdict wa
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-import structlog
 
 from app.runtime.durable.cipher import Cipher
 from app.runtime.durable.storage import Storage
@@ -20,7 +19,6 @@ from app.runtime.tools.gate import ParkedCall
 
 CHECK_S, CHECK_MAX_S = 30.0, 3600.0  # the first look after asking, and the longest time between two
 GRACE_S = 5.0  # a look just after a deadline finds it lapsed
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +130,13 @@ class Ledger:
         return arguments
 
     async def parked(self) -> list[ParkedCall]:
-        """Every waiting call. One that no key opens is reported, and comes without its arguments."""
+        """Every waiting call; without its arguments where no key opens them."""
         return [await self._parked(row) for row in self.rows(self.ids())]
 
     async def _parked(self, row: LedgerRow) -> ParkedCall:
         arguments = None
-        try:
+        with suppress(Unreadable):
             arguments = await self.open(row)
-        except Unreadable as error:
-            log.error("ledger_row_unreadable", request_id=row.request_id, tool=row.tool, why=str(error))
         return ParkedCall(row.request_id, row.tool, row.subject, row.fingerprint, arguments)
 
     async def reseal(self) -> Resealed:

@@ -74,5 +74,5 @@ class ApprovalStore(Protocol):
     async def withdraw(self, ids: list[str], principal_key: str, reason: str, now: datetime) -> list[str]:
         """Cancel the caller's own unspent, unrejected requests. Returns the ids that are withdrawn now."""
 
-    async def undelivered(self) -> list[tuple[str, str]]:
-        """(principal key, request id) of every answered request that has not ended."""
+    async def undelivered(self, now: datetime) -> list[tuple[str, str]]:
+        """(principal key, request id) of every answered request that has not ended, or only lately."""
