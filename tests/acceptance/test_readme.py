@@ -24,7 +24,7 @@ from config.settings import ROOT
 BLOCK = re.compile(r"^<!-- runnable -->\n```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 PATIENCE_S = 180  # the first start in a clone builds its environment
-INHERITED = {"VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "DATA_DIR", "APP_KEY", "HOST", "PYTEST_ADDOPTS"}
+INHERITED = {"CI", "VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "DATA_DIR", "APP_KEY", "HOST", "PYTEST_ADDOPTS"}
 
 
 def commands() -> list[str]:
