@@ -1,6 +1,5 @@
 """Tell a story over and over, kill its process at one step after another, and look at the books each time."""
 
-import asyncio
 import os
 import random
 import shutil
@@ -8,18 +7,15 @@ import sqlite3
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy.orm import Session
-
 from app.runtime.instants import utc_now
 from app.runtime.steps import Step
-from db.engine import Database
 from tests.acceptance import kill_books, kill_cold, kill_stories
 from tests.acceptance.kill_books import Journal
 from tests.acceptance.kill_life import Deadly, Installation, Life, later
 from tests.acceptance.kill_stories import LOSE_LEDGER, Story
 from tests.acceptance.kill_tally import AT_RANDOM, FROM_COLD, Told
-from tests.support import NOW, a_ticket
-from tests.world import operator_with_token
+from tests.acceptance.server import furnish
+from tests.support import NOW
 
 SEED = os.environ.get("TRIAGER_KILL_SEED", "1")
 KILLS_A_STORY = 5  # at random
@@ -112,22 +108,6 @@ class Kills:
         found = [*kill_books.at_any_moment(books, armed=True), *kill_books.at_rest(books, life.now)]
         found += [*journal.changed(books), *journal.without_trace(books)]
         return [f"in the end: {one}" for one in found]
-
-
-def furnish(folder: Path, migrated: Path, tickets: int) -> None:
-    """An installation that has never run, with so many stale tickets."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    shutil.copy(migrated, folder / "triager.sqlite")
-
-    def fill(session: Session) -> None:
-        operator_with_token(session)
-        for _ in range(tickets):
-            a_ticket(session)
-
-    database = Database(folder / "triager.sqlite")
-    asyncio.run(database.write(fill))
-    database.close()
 
 
 def _at_death(folder: Path, life: Life, journal: Journal, *, ledger_lost: bool = False) -> list[str]:

@@ -1,7 +1,9 @@
 """The product as a process of its own, and what is on its disk."""
 
+import asyncio
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import sys
@@ -13,10 +15,13 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import httpx
+from sqlalchemy.orm import Session
 
 from app.cli import main
 from app.runtime.steps import Step, on_reached
-from tests.world import KEY, TOKEN
+from db.engine import Database
+from tests.support import a_ticket
+from tests.world import KEY, TOKEN, operator_with_token
 
 
 class Server:
@@ -96,6 +101,23 @@ def _serve(folder: Path, command: str, stdout: int, dies_at: Step | None, of: si
     finally:
         sys.stderr.flush()
         os._exit(0)
+
+
+def furnish(folder: Path, migrated: Path, tickets: int) -> Path:
+    """An installation that has never run, with an operator and so many stale tickets."""
+
+    def fill(session: Session) -> None:
+        operator_with_token(session)
+        for _ in range(tickets):
+            a_ticket(session)
+
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    shutil.copy(migrated, folder / "triager.sqlite")
+    database = Database(folder / "triager.sqlite")
+    asyncio.run(database.write(fill))
+    database.close()
+    return folder
 
 
 def on_disk(folder: Path, query: str) -> list[tuple[Any, ...]]:

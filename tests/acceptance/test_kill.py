@@ -1,19 +1,15 @@
 """`kill -9` in every gap of the protocol, in a real process, and a real start afterwards: the books stay right."""
 
 import asyncio
-import shutil
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy.orm import Session
 
 from app.runtime.instants import utc_now
 from app.runtime.steps import Step
-from db.engine import Database
-from tests.acceptance.server import agent_state, on_disk, serving, until
-from tests.support import a_ticket
-from tests.world import a_world, operator_with_token
+from tests.acceptance.server import agent_state, furnish, on_disk, serving, until
+from tests.world import a_world
 
 CLOSED = "SELECT subject FROM events WHERE kind = 'closed'"
 SWEEP = "/ops/agents/triager/sweep"
@@ -22,17 +18,7 @@ SWEEP = "/ops/agents/triager/sweep"
 @pytest.fixture
 def folder(tmp_path: Path, migrated: Path) -> Path:
     """An installation with two stale tickets."""
-    shutil.copy(migrated, tmp_path / "triager.sqlite")
-    database = Database(tmp_path / "triager.sqlite")
-    asyncio.run(database.write(_fill))
-    database.close()
-    return tmp_path
-
-
-def _fill(session: Session) -> None:
-    operator_with_token(session)
-    a_ticket(session)
-    a_ticket(session)
+    return furnish(tmp_path, migrated, 2)
 
 
 @pytest.mark.parametrize("step", [Step.WOKEN, Step.CONSUMED])

@@ -1,7 +1,5 @@
 """What an operator does beside a running host, from another process."""
 
-import asyncio
-import shutil
 import sqlite3
 import stat
 import threading
@@ -9,13 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy.orm import Session
 
-from db.engine import Database
-from tests.acceptance.server import Server, on_disk, serving, until
-from tests.support import a_ticket
+from tests.acceptance.server import Server, furnish, on_disk, serving, until
 from tests.support_cli import printed, triager
-from tests.world import operator_with_token
 
 SWEEP = "/ops/agents/triager/sweep"
 
@@ -23,19 +17,7 @@ SWEEP = "/ops/agents/triager/sweep"
 @pytest.fixture
 def folder(tmp_path: Path, migrated: Path) -> Path:
     """An installation with two stale tickets."""
-    folder = tmp_path / "data"
-    folder.mkdir(mode=0o700)
-    shutil.copy(migrated, folder / "triager.sqlite")
-    database = Database(folder / "triager.sqlite")
-    asyncio.run(database.write(_fill))
-    database.close()
-    return folder
-
-
-def _fill(session: Session) -> None:
-    operator_with_token(session)
-    a_ticket(session)
-    a_ticket(session)
+    return furnish(tmp_path / "data", migrated, 2)
 
 
 def test_agents_are_looked_at_and_woken_through_the_host(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import socket
 import sqlite3
@@ -13,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy.orm import Session
 
 from app.runtime.instants import utc_now
 from app.runtime.steps import Step
-from db.engine import Database
-from tests.acceptance.server import Server, agent_state, on_disk, serving, until
-from tests.support import a_ticket
-from tests.world import TOKEN, a_world, operator_with_token
+from tests.acceptance.server import Server, agent_state, furnish, on_disk, serving, until
+from tests.world import TOKEN, a_world
 
 STALE = 12
 SWEEP = "/ops/agents/triager/sweep"
@@ -30,17 +26,7 @@ CLOSED = "SELECT subject FROM events WHERE kind = 'closed' ORDER BY id"
 @pytest.fixture
 def folder(tmp_path: Path, migrated: Path) -> Path:
     """An installation with more stale tickets than one sweep may ask about."""
-    shutil.copy(migrated, tmp_path / "triager.sqlite")
-    database = Database(tmp_path / "triager.sqlite")
-    asyncio.run(database.write(_fill))
-    database.close()
-    return tmp_path
-
-
-def _fill(session: Session) -> None:
-    operator_with_token(session)
-    for _ in range(STALE):
-        a_ticket(session)
+    return furnish(tmp_path, migrated, STALE)
 
 
 def runs(folder: Path) -> list[tuple[Any, ...]]:
