@@ -12,7 +12,7 @@ import structlog
 from litestar import Litestar, Request
 from litestar.di import Provide
 
-from app.auth import Authentication, KnownHosts
+from app.auth import Authentication
 from app.domain import OperationId
 from app.runtime.durable.agent import Agent
 from app.runtime.durable.cipher import KEY_BYTES, AppKeyCipher
@@ -26,7 +26,9 @@ from app.runtime.tools.catalog import Catalog
 from app.runtime.tools.dispatch import ASGIApp
 from app.runtime.tools.pipeline import Pipeline
 from app.services.approval_store import DatabaseApprovalStore
-from app.tracing import Traced
+from app.web.hosts import KnownHosts
+from app.web.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
+from app.web.tracing import Traced
 from config.agents import AGENTS
 from config.settings import SettingMissing, Settings
 from config.triage import POLICY
@@ -34,7 +36,6 @@ from db.engine import Database
 from routes import HANDLERS
 from routes.answers import answers
 from routes.problems import EXCEPTION_HANDLERS
-from routes.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
 
 POLICIES: dict[str, dict[str, Any]] = {"triager": POLICY}  # what each agent's constructor takes
 log = structlog.get_logger()

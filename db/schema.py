@@ -11,7 +11,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 INSTANT_GLOB = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z"
 
 
-HEAD = "0001"  # the revision of the newest migration, known without loading Alembic
+HEAD = "0002"  # the revision of the newest migration, known without loading Alembic
 
 
 class Base(DeclarativeBase):
@@ -42,7 +42,7 @@ class TicketRow(Base):
 
     __table_args__ = (
         Index("tickets_by_status", "status", "id"),
-        Index("tickets_by_activity", "status", "last_activity_at"),
+        Index("tickets_by_activity", "status", "last_activity_at", "id"),
     )
 
 
@@ -102,12 +102,24 @@ class ApprovalRow(Base):
             "approvals_live", "principal_key", "tool", "fingerprint", unique=True, sqlite_where=text("ended IS NULL")
         ),
         Index("approvals_by_request", "requested_at"),
+        Index("approvals_of_subject", "subject", "requested_at"),
         Index("approvals_unended", "expires_at", sqlite_where=text("ended IS NULL")),
         # Text that is no instant would compare as later than any, and so never expire.
         CheckConstraint(f"expires_at GLOB '{INSTANT_GLOB}'", name="expires_at_is_an_instant"),
         CheckConstraint(f"use_by GLOB '{INSTANT_GLOB}'", name="use_by_is_an_instant"),
         CheckConstraint(f"until_at GLOB '{INSTANT_GLOB}'", name="until_at_is_an_instant"),
     )
+
+
+class BrakeRow(Base):
+    """`agent` does nothing until the row is gone: no schedule, no call, no answer. `*` means every caller of tools."""
+
+    __tablename__ = "brakes"
+
+    agent: Mapped[str] = mapped_column(primary_key=True)  # as in config/agents.py, or *
+    by: Mapped[str]
+    at: Mapped[str]
+    note: Mapped[str | None]
 
 
 class EventRow(Base):

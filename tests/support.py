@@ -16,11 +16,11 @@ from sqlalchemy.orm import Session
 from app.domain import OperationId
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
+from app.web.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
 from db.engine import Database
 from db.schema import ApprovalRow, CommentRow, LabelRow, TicketRow, UserRow
 from routes import tickets
 from routes.problems import EXCEPTION_HANDLERS
-from routes.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
 
 NOW = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)  # what the `now` fixture says
 OPERATOR = Principal("operator", "1", "Ops On-Call", frozenset({"operate"}))

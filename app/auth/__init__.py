@@ -5,13 +5,11 @@ metadata (`public=True`, `tools_token=True`) or on how the caller got in, never 
 """
 
 from app.auth.guards import console, may_close_ticket, operator, person, signed_in
-from app.auth.hosts import KnownHosts
 from app.auth.middleware import Authentication, BrowserSession
 
 __all__ = [
     "Authentication",
     "BrowserSession",
-    "KnownHosts",
     "console",
     "may_close_ticket",
     "operator",

@@ -11,7 +11,7 @@ FLOORS = (  # highest first; entries on one line are neighbours
     ("app.check", "app.measure", "app.cloudflare", "app.migrations"),
     ("app.main",),
     ("routes", "app.agents", "app.mcp"),
-    ("app.auth", "app.tracing"),
+    ("app.auth", "app.web"),
     ("app.services",),
     ("db",),
     ("app.schemas",),

@@ -8,7 +8,7 @@ from app.cli import common
 from app.cli.operations import perform
 from app.domain import Refusal
 from app.main import look
-from app.tracing import configure_logs
+from app.web.tracing import configure_logs
 
 COUNTERS = ("open", "stale", "asked", "closed", "refused", "deferred")
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

@@ -15,7 +15,7 @@ from app.runtime.durable import control
 from app.runtime.durable.host_embedded import LOOK_MAX_S
 from app.runtime.durable.schedules import next_run
 from app.services.housekeeping import NIGHTLY, tidy
-from app.tracing import configure_logs
+from app.web.tracing import configure_logs
 from config.settings import Settings
 
 GRACE_S = 5  # how long an answer under way may take after SIGTERM

@@ -22,7 +22,7 @@ from app.runtime.instants import utc_now
 from app.runtime.registration import Registration
 from app.runtime.tools.pipeline import Pipeline
 from app.services.approval_store import DatabaseApprovalStore
-from app.tracing import configure_logs
+from app.web.tracing import configure_logs
 from config.settings import Settings
 
 KEY = base64.b64encode(bytes(32)).decode()

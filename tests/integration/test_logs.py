@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.tracing import configure_logs
+from app.web.tracing import configure_logs
 from tests.world import TOKEN, a_world
 
 pytestmark = pytest.mark.anyio

@@ -7,8 +7,8 @@ from support import OPERATOR, TRIAGER, a_spent_approval, a_ticket, an_api, an_ap
 
 from app.domain import OperationId, TicketId
 from app.runtime.principal import Principal
+from app.web.strict import TYPE_DECODERS, TicketIdSchema
 from db.engine import Database
-from routes.strict import TYPE_DECODERS, TicketIdSchema
 
 pytestmark = pytest.mark.anyio
 
