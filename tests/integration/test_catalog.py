@@ -33,6 +33,10 @@ def test_the_tools_of_the_product_are_two_routes() -> None:
     }
 
 
+def test_a_tool_that_reads_is_a_get() -> None:
+    assert {tool.name: tool.read_only for tool in look_once()} == {"tickets_index": True, "tickets_close": False}
+
+
 def test_no_route_that_answers_a_request_is_a_tool() -> None:
     assert not [tool.name for tool in look().catalog if tool.name.partition("_")[0] in ANSWERING]
 

@@ -42,6 +42,11 @@ class Tool:
     def gated(self) -> bool:
         return self.mark.approval == "required"
 
+    @property
+    def read_only(self) -> bool:
+        """It changes nothing: a GET. What `tools:read` grants, and what a read-only person may call."""
+        return self.method == "GET"
+
     def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with defaults filled in: what the fingerprint covers, and what runs.
 
