@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.runtime import invocation
 from app.runtime.instants import after, to_text
-from app.runtime.tools.approvals import CHANGED, Approval, NewRequest
+from app.runtime.tools.approvals import CHANGED, Approval, NewRequest, Rejection
 from app.services.approval_rows import TOLD_WITHIN, deadline_of, status_of
 
 IN_THE_WAY = """
@@ -27,7 +27,7 @@ SELECT :id, :tool, :input, :fingerprint, :principal_key, :subject, :preview, :no
 WHERE NOT EXISTS (SELECT 1 FROM approvals WHERE {IN_THE_WAY})
 ON CONFLICT DO NOTHING RETURNING id
 """  # noqa: S608 (constant text)
-STANDING = "id, decision, reason, expires_at, use_by, claim_id, ended, ended_reason, until_at"
+STANDING = "id, decision, reason, expires_at, use_by, claim_id, ended, ended_reason, until_at, requested_at, decided_at"
 CONSUME = """
 UPDATE approvals SET claim_id = :claim_id, consumed_at = coalesce(consumed_at, :now)
 WHERE id = :id AND decision = 'approved' AND ended IS NULL
@@ -61,6 +61,13 @@ SELECT subject, 'withdrawn', principal_key, id, :trace_id, json_object('reason',
 FROM approvals WHERE id IN (SELECT value FROM json_each(:ids))
 """
 
+# By its subjects: the planner, left alone, reads every request that the caller ever made.
+REMEMBERED = """
+SELECT subject, id, until_at, reason FROM approvals INDEXED BY approvals_of_subject
+WHERE subject IN (SELECT value FROM json_each(:subjects)) AND principal_key = :principal_key AND tool = :tool
+  AND ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)
+ORDER BY requested_at
+"""
 UNDELIVERED = """
 SELECT principal_key, id FROM approvals
 WHERE decision IS NOT NULL AND (ended IS NULL OR ended_at > :told) ORDER BY decided_at
@@ -88,7 +95,9 @@ def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> A
         return None
     query = f"SELECT {STANDING} FROM approvals WHERE {IN_THE_WAY} ORDER BY ended IS NOT NULL, requested_at DESC LIMIT 1"  # noqa: S608
     met = session.execute(text(query), call).first()
-    return _approval(met, now) if met else Approval(request.id, "cancelled", to_text(now), False, "try again", None)
+    if met is None:
+        return Approval(request.id, "cancelled", call["now"], False, "try again", None, call["now"], None)
+    return _approval(met, now)
 
 
 def statuses(session: Session, ids: list[str], now: datetime) -> dict[str, Approval]:
@@ -123,6 +132,14 @@ def withdraw(session: Session, ids: list[str], principal_key: str, reason: str, 
     return withdrawn
 
 
+def remembered(
+    session: Session, principal_key: str, tool: str, subjects: list[str], now: datetime
+) -> dict[str, Rejection]:
+    call = {"principal_key": principal_key, "tool": tool, "subjects": json.dumps(subjects), "now": to_text(now)}
+    rows = session.execute(text(REMEMBERED), call)  # the newest comes last, and stays
+    return {row.subject: Rejection(row.id, row.until_at, row.reason) for row in rows}
+
+
 def undelivered(session: Session, now: datetime) -> list[tuple[str, str]]:
     told = {"told": to_text(now - TOLD_WITHIN)}
     return [(row.principal_key, row.id) for row in session.execute(text(UNDELIVERED), told)]
@@ -134,4 +151,5 @@ def _verdict(session: Session, statement: str, **values: Any) -> bool:
 
 def _approval(row: Row[Any], now: datetime) -> Approval:
     reason = row.ended_reason or row.reason
-    return Approval(row.id, status_of(row, now), deadline_of(row), row.claim_id is not None, reason, row.until_at)
+    status, deadline, spent = status_of(row, now), deadline_of(row), row.claim_id is not None
+    return Approval(row.id, status, deadline, spent, reason, row.until_at, row.requested_at, row.decided_at)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from app.runtime.tools.approvals import Approval, NewRequest
+from app.runtime.tools.approvals import Approval, NewRequest, Rejection
 from app.services import approval_gate
 from db.engine import Database
 
@@ -33,6 +33,11 @@ class DatabaseApprovalStore:
 
     async def withdraw(self, ids: list[str], principal_key: str, reason: str, now: datetime) -> list[str]:
         return await self._db.write(approval_gate.withdraw, ids, principal_key, reason, now)
+
+    async def remembered(
+        self, principal_key: str, tool: str, subjects: list[str], now: datetime
+    ) -> dict[str, Rejection]:
+        return await self._db.read(approval_gate.remembered, principal_key, tool, subjects, now)
 
     async def undelivered(self, now: datetime) -> list[tuple[str, str]]:
         return await self._db.read(approval_gate.undelivered, now)

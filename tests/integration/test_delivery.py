@@ -28,7 +28,8 @@ pytestmark = pytest.mark.anyio
     ],
 )
 def test_the_status_says_what_a_row_needs(status: Any, move: str) -> None:
-    assert next_move(Approval("id", status, ago(0), spent=False, reason=None, until=None)) == move
+    as_it_stands = Approval("id", status, ago(0), False, None, None, ago(1), None)
+    assert next_move(as_it_stands) == move
 
 
 def test_a_call_without_an_approval_row_is_fenced_off() -> None:

@@ -55,9 +55,12 @@ async def test_the_hook_hears_the_call_and_the_persons_words(
 ) -> None:
     async with a_world(tmp_path, migrated) as world:
         ticket, request = await a_parked_close(world)
+        world.clock.advance(hours=1)
         await world.reject(request, until_at=ago(-30))
         arguments = {"ticket_id": ticket, "version": 1}
-        assert listening.heard == (Settled(request, "tickets_close", "rejected", arguments, None, None, ago(-30)),)
+        asked, decided = ago(0), "2026-03-09T13:00:00.000Z"
+        verdict = Settled(request, "tickets_close", "rejected", arguments, None, None, ago(-30), asked, decided)
+        assert listening.heard == (verdict,)
 
 
 async def test_a_hook_that_throws_stops_no_other_call_and_its_state_change_is_undone(

@@ -39,6 +39,8 @@ class Settled:
     ran: Literal["ok", "failed"] | None
     reason: str | None
     until: str | None
+    asked_at: str
+    decided_at: str | None  # None when nobody answered
 
 
 Tell = Callable[[Settled], Awaitable[None]]  # runs the hook; its state and the row's deletion are one transaction
@@ -116,7 +118,7 @@ class Delivery:
             if not await self._store.lapse(row.request_id, self._clock()):
                 return False
             reached(Step.ENDED)
-            await self._settle(row, "expired", arguments)
+            await self._settle(row, approval, "expired", arguments)
             return True
         if move == "retry":
             return await self._retry(row, approval, arguments)
@@ -135,7 +137,7 @@ class Delivery:
     async def _retry(self, row: LedgerRow, approval: Approval, arguments: dict[str, Any]) -> bool:
         """The original call again, under its spent approval. Nothing is settled unless the route has answered."""
         if refused := self._pipeline.out_of_scope(self._caller, row.tool):
-            return await self._end(row, f"refused: {refused.message}", arguments, ran=None)
+            return await self._end(row, approval, f"refused: {refused.message}", arguments, ran=None)
         claim_id = f"{self._caller.principal.key}/{row.request_id}"  # derived: after a crash the same claim wins again
         if not await self._store.consume(row.request_id, claim_id, self._clock()):
             return False
@@ -146,28 +148,37 @@ class Delivery:
             self._try_later(row, approval)
             return True
         if not result.outcome.is_error:
-            await self._settle(row, "approved", arguments, ran="ok")
+            await self._settle(row, approval, "approved", arguments, ran="ok")
             return True
         reason = CHANGED if result.outcome.status == CONFLICT else f"refused: {result.outcome.message}"
-        return await self._end(row, reason, arguments, ran="failed")
+        return await self._end(row, approval, reason, arguments, ran="failed")
 
-    async def _end(self, row: LedgerRow, reason: str, arguments: dict[str, Any], ran: Literal["failed"] | None) -> bool:
+    async def _end(
+        self,
+        row: LedgerRow,
+        approval: Approval,
+        reason: str,
+        arguments: dict[str, Any],
+        ran: Literal["failed"] | None,
+    ) -> bool:
         if not await self._store.end(row.request_id, reason, self._clock()):
             return False
         reached(Step.ENDED)
-        await self._settle(row, "cancelled", arguments, ran=ran, reason=reason)
+        await self._settle(row, approval, "cancelled", arguments, ran=ran, reason=reason)
         return True
 
     async def _settle_as_ended(self, row: LedgerRow, approval: Approval, arguments: dict[str, Any]) -> None:
         if approval.status == "used":
-            await self._settle(row, "approved", arguments, ran="ok")
+            await self._settle(row, approval, "approved", arguments, ran="ok")
             return
         ran: Literal["failed"] | None = "failed" if approval.status == "cancelled" and approval.spent else None
-        await self._settle(row, approval.status, arguments, ran=ran, reason=approval.reason, until=approval.until)  # type: ignore[arg-type]  # an ended status
+        reason, until = approval.reason, approval.until
+        await self._settle(row, approval, approval.status, arguments, ran=ran, reason=reason, until=until)  # type: ignore[arg-type]  # an ended status
 
     async def _settle(
         self,
         row: LedgerRow,
+        approval: Approval,
         status: Literal["approved", "rejected", "expired", "cancelled", "unknown"],
         arguments: dict[str, Any],
         *,
@@ -175,7 +186,8 @@ class Delivery:
         reason: str | None = None,
         until: str | None = None,
     ) -> None:
-        await self._tell(Settled(row.request_id, row.tool, status, arguments, ran, reason, until))
+        times = (approval.asked_at, approval.decided_at)
+        await self._tell(Settled(row.request_id, row.tool, status, arguments, ran, reason, until, *times))
         reached(Step.SETTLED)
 
 

@@ -46,6 +46,17 @@ class Approval:
     spent: bool  # the call was, or is being, carried out
     reason: str | None  # why it ended
     until: str | None  # how long a rejection is remembered; None means always
+    asked_at: str
+    decided_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A no that still stands. `until` is when it ends; None means never, unless a person presses "ask again"."""
+
+    request_id: str
+    until: str | None
+    reason: str | None
 
 
 class ApprovalStore(Protocol):
@@ -73,6 +84,11 @@ class ApprovalStore(Protocol):
 
     async def withdraw(self, ids: list[str], principal_key: str, reason: str, now: datetime) -> list[str]:
         """Cancel the caller's own unspent, unrejected requests. Returns the ids that are withdrawn now."""
+
+    async def remembered(
+        self, principal_key: str, tool: str, subjects: list[str], now: datetime
+    ) -> dict[str, Rejection]:
+        """The newest rejection of this caller's calls of the tool that still stands, by subject, where there is one."""
 
     async def undelivered(self, now: datetime) -> list[tuple[str, str]]:
         """(principal key, request id) of every answered request that has not ended, or only lately."""

@@ -1,4 +1,4 @@
-"""The tools as an agent holds them: `call`, `preflight`, `withdraw`, and what it is waiting for."""
+"""The tools as an agent holds them: `call`, `preflight`, `withdraw`, and what it waits for or was refused."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from app.runtime.errors import Stopping
 from app.runtime.instants import Clock
 from app.runtime.steps import Step, reached
-from app.runtime.tools.approvals import ApprovalStore
+from app.runtime.tools.approvals import ApprovalStore, Rejection
 from app.runtime.tools.gate import ParkedCall
 from app.runtime.tools.pipeline import Caller, Pipeline
 from app.runtime.tools.results import ToolResult
@@ -46,6 +46,10 @@ class Tools:
 
     async def waiting(self) -> list[ParkedCall]:
         return await self._waiting.parked()
+
+    async def rejections(self, tool: str, subjects: list[str]) -> dict[str, Rejection]:
+        """Which of these subjects (`ticket:41`) a person still does not want this tool called for: one statement."""
+        return await self._store.remembered(self._caller.principal.key, tool, subjects, self._clock())
 
     async def withdraw(self, request_ids: list[str], reason: str) -> list[str]:
         """Take back own questions that nobody needs to answer any more. Returns the ids that are withdrawn."""
