@@ -40,6 +40,14 @@ class Speaker(StrEnum):
     NONE = "none"
 
 
+class Sort(StrEnum):
+    """The order of a list of tickets, total in each case."""
+
+    ID = "id"  # lowest first
+    NEWEST = "newest"  # highest id first
+    QUIETEST = "quietest"  # longest without activity first, then lowest id
+
+
 class TicketId(int):
     """A ticket's number, 1 to 2^53-1."""
 

@@ -12,6 +12,10 @@ from app.domain import MAX_ID, NAME_MAX, TEXT_MAX, TITLE_MAX, Category, Priority
 INSTANT_TEXT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"
 INSTANT = rf"^{INSTANT_TEXT}(?![\s\S])"  # "$" would let a trailing newline through
 
+ID_TEXT = "[1-9][0-9]{0,15}"
+IDS = rf"^{ID_TEXT}(,{ID_TEXT}){{0,99}}(?![\s\S])"
+CURSOR = rf"^({INSTANT_TEXT}_)?{ID_TEXT}(?![\s\S])"  # the last ticket of a page: its place in the order
+
 Instant = Annotated[str, Meta(pattern=INSTANT, extra_json_schema={"format": "date-time"})]
 ONE_LINE = r"^(?=.*\S)[^\r\n]+(?![\s\S])"  # and not only white space
 Title = Annotated[
@@ -102,7 +106,7 @@ class TicketPage(Output):
     """`next` is the `after` of the following page, null on the last. Counts stop at 1,000: then read "at least"."""
 
     tickets: list[TicketOut]
-    next: int | None
+    next: str | None
     open: int
     stale: int
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from sqlalchemy.orm import Session
 
 from app.auth import BrowserSession, console, operator
-from app.domain import Refusal, Unavailable
+from app.domain import Refusal, Sort, Unavailable
 from app.runtime.durable.host import Host, Stub
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
@@ -95,7 +95,7 @@ class Desk:
 
 def _tables(session: Session, now: datetime) -> tuple[ApprovalPage, TicketPage]:
     stale_since = to_text(now - timedelta(days=POLICY["stale_after_days"]))
-    query = TicketQuery(newest=True, limit=TICKETS_SHOWN, stale_since=stale_since)
+    query = TicketQuery(sort=Sort.NEWEST, limit=TICKETS_SHOWN, stale_since=stale_since)
     return approvals.listing(session, now=now), listing(session, query)
 
 

@@ -7,10 +7,12 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
 
 from app.auth import may_close_ticket, operator, signed_in
-from app.domain import MAX_ID, NAME_MAX, PAGE_MAX, TITLE_MAX, Category, OperationId, Status, TicketId
+from app.domain import NAME_MAX, PAGE_MAX, TITLE_MAX, Category, OperationId, Sort, Status, TicketId
 from app.runtime.principal import Principal
 from app.runtime.tools.agent_route import get, patch, post
 from app.schemas import (
+    CURSOR,
+    IDS,
     INSTANT,
     AddComment,
     CloseTicket,
@@ -27,7 +29,7 @@ from db.engine import Database
 
 
 @get("/tickets", name="tickets.index", guards=[signed_in]).agent(
-    description="List tickets by id, with how many are open and how many of those had no activity since then.",
+    description="List tickets, with how many are open and how many of those had no activity since then.",
 )
 async def list_tickets(
     db: NamedDependency[Database],
@@ -41,11 +43,16 @@ async def list_tickets(
     inactive_since: Annotated[
         str | None, QueryParameter(pattern=INSTANT, description="Only last active before this instant, in UTC.")
     ] = None,
+    ids: Annotated[
+        str | None, QueryParameter(pattern=IDS, description="Only these, at most 100: ids with commas between.")
+    ] = None,
+    sort: Annotated[
+        Sort, QueryParameter(description="By id, newest (highest id) first, or longest without activity first.")
+    ] = Sort.ID,
     after: Annotated[
-        int | None, QueryParameter(ge=1, le=MAX_ID, description="The `next` of the page before this one.")
+        str | None, QueryParameter(pattern=CURSOR, description="The `next` of the page before, in the same sort.")
     ] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=PAGE_MAX, description="How many tickets a page holds.")] = 50,
-    newest: Annotated[bool, QueryParameter(description="Highest ids first.")] = False,
 ) -> TicketPage:
     query = ticket_list.TicketQuery(
         status=status,
@@ -54,9 +61,10 @@ async def list_tickets(
         label=label,
         text=text,
         inactive_since=inactive_since,
+        ids=ids,
+        sort=sort,
         after=after,
         limit=limit,
-        newest=newest,
     )
     return await db.read(ticket_list.listing, query)
 

@@ -5,10 +5,23 @@ from functools import lru_cache
 from typing import Any, cast
 
 from msgspec import Struct, json
-from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, exists, func, or_, select, true
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    exists,
+    func,
+    or_,
+    select,
+    true,
+    tuple_,
+)
 from sqlalchemy.orm import Session
 
-from app.domain import COUNT_MAX, Category, Status
+from app.domain import COUNT_MAX, MAX_ID, Category, Invalid, Sort, Status
 from app.schemas import TicketOut, TicketPage
 from app.services.checked import instant
 from db.schema import LabelRow, TicketRow
@@ -33,11 +46,22 @@ FILTERS: dict[str, ColumnElement[bool]] = {
         tickets.c.title.like(bindparam("text"), escape="\\"), tickets.c.body.like(bindparam("text"), escape="\\")
     ),
     "inactive_since": tickets.c.last_activity_at < bindparam("inactive_since"),
+    "ids": tickets.c.id.in_(select(func.json_each(bindparam("ids")).table_valued("value").c.value)),
+}
+AFTER: BindParameter[int] = bindparam("after")
+# What comes after a cursor, and the order it is a place in.
+SORTS: dict[Sort, tuple[ColumnElement[bool], Sequence[ColumnElement[Any]]]] = {
+    Sort.ID: (tickets.c.id > AFTER, [tickets.c.id]),
+    Sort.NEWEST: (tickets.c.id < AFTER, [tickets.c.id.desc()]),
+    Sort.QUIETEST: (
+        tuple_(tickets.c.last_activity_at, tickets.c.id) > tuple_(bindparam("after_at"), AFTER),
+        [tickets.c.last_activity_at, tickets.c.id],
+    ),
 }
 
 
 class TicketQuery(Struct, frozen=True, kw_only=True):
-    """Which tickets. `after` is the last id of the page before; `newest` turns the order by id around."""
+    """Which tickets, in which order, from where. `after` is the `next` of a page in the same order."""
 
     status: Status | None = None
     category: Category | None = None
@@ -46,9 +70,10 @@ class TicketQuery(Struct, frozen=True, kw_only=True):
     text: str | None = None  # in the title or the body
     inactive_since: str | None = None  # an instant: last active before it
     stale_since: str | None = None  # counts as stale what was last active before it, and hides nothing
-    after: int | None = None
+    ids: str | None = None  # at most 100, with commas between
+    sort: Sort = Sort.ID
+    after: str | None = None
     limit: int = 50
-    newest: bool = False
 
 
 def listing(session: Session, query: TicketQuery) -> TicketPage:
@@ -58,17 +83,44 @@ def listing(session: Session, query: TicketQuery) -> TicketPage:
         instant("inactive_since", query.inactive_since)
     if query.text is not None:
         given["text"] = f"%{_escaped(query.text)}%"
-    statement = _statement(tuple(given), query.after is not None, query.newest)
-    bound = {"inactive_since": query.stale_since, "after": query.after, "rows": query.limit + 1} | given
+    if query.ids is not None:
+        given["ids"] = _known(query.ids)
+    statement = _statement(tuple(given), query.sort, query.after is not None)
+    bound = {"inactive_since": query.stale_since, "rows": query.limit + 1} | _place(query) | given
     rows = session.execute(statement, bound).all()
     found = [ticket_out(row[2:]) for row in rows[: query.limit] if row[2] is not None]
     more = len(rows) > query.limit
-    return TicketPage(tickets=found, next=found[-1].id if more else None, open=rows[0][0], stale=rows[0][1])
+    last = _cursor(found[-1], query.sort) if more else None
+    return TicketPage(tickets=found, next=last, open=rows[0][0], stale=rows[0][1])
 
 
 def ticket_out(row: Sequence[Any]) -> TicketOut:
     """A row of COLUMNS. Its words stay plain text: they equal their enum's members, and JSON wants text."""
     return TicketOut(*(*row[:LABELS_AT], _labels(row[LABELS_AT]), *row[LABELS_AT + 1 :]))
+
+
+def _cursor(ticket: TicketOut, sort: Sort) -> str:
+    """The ticket's place in the order, in itself: it stays right when the ticket moves or goes."""
+    return f"{ticket.last_activity_at}_{ticket.id}" if sort is Sort.QUIETEST else str(ticket.id)
+
+
+def _place(query: TicketQuery) -> dict[str, Any]:
+    if query.after is None:
+        return {}
+    at, _, ticket_id = query.after.rpartition("_")
+    if bool(at) is not (query.sort is Sort.QUIETEST) or int(ticket_id) > MAX_ID:
+        raise Invalid(
+            f'after is "{query.after}", which is no place in the order by {query.sort}. Nothing was executed. '
+            "Send the next of a page in the same sort, or leave it out to begin."
+        )
+    return {"after_at": at, "after": int(ticket_id)}
+
+
+def _known(ids: str) -> str:
+    """The ids as JSON."""
+    if max(map(int, ids.split(","))) > MAX_ID:
+        raise Invalid(f"ids goes up to {MAX_ID}. Nothing was executed. Send ids that you have seen.")
+    return f"[{ids}]"
 
 
 def _labels(array: str) -> list[str]:
@@ -80,27 +132,16 @@ def _escaped(text: str) -> str:
 
 
 @lru_cache
-def _statement(given: tuple[str, ...], after: bool, newest: bool) -> Select[Any]:
+def _statement(given: tuple[str, ...], sort: Sort, continued: bool) -> Select[Any]:
     """The page beside its counts: the counts are one row, so they come even when the page is empty."""
-    wanted = [FILTERS[name] for name in given]
-    if after:
-        wanted.append(tickets.c.id < bindparam("after") if newest else tickets.c.id > bindparam("after"))
-    page = (
-        select(*COLUMNS)
-        .where(*wanted)
-        .order_by(tickets.c.id.desc() if newest else tickets.c.id)
-        .limit(bindparam("rows"))
-        .subquery("page")
-    )
+    beyond, order = SORTS[sort]
+    wanted = [FILTERS[name] for name in given] + [beyond] * continued
+    page = select(*COLUMNS).where(*wanted).order_by(*order).limit(bindparam("rows")).subquery("page")
     is_open = tickets.c.status == Status.OPEN.value
     counts = select(
         _count(is_open).label("open"), _count(and_(is_open, FILTERS["inactive_since"])).label("stale")
     ).subquery("counts")
-    return (
-        select(counts, page)
-        .select_from(counts.outerjoin(page, true()))
-        .order_by(page.c.id.desc() if newest else page.c.id)
-    )
+    return select(counts, page).select_from(counts.outerjoin(page, true()))  # one row's join keeps the page's order
 
 
 def _count(condition: ColumnElement[bool]) -> ColumnElement[int]:

@@ -66,7 +66,7 @@ def test_a_ticket_id_is_a_whole_number_of_json(ticket_id: Any) -> None:
 
 def test_defaults_are_filled_in() -> None:
     valid = look_once().get("tickets_index").validate({"status": "open"})
-    assert (valid["status"], valid["limit"], valid["newest"], valid["label"]) == ("open", 50, False, None)
+    assert (valid["status"], valid["limit"], valid["sort"], valid["label"]) == ("open", 50, "id", None)
 
 
 _catalog: list[Catalog] = []

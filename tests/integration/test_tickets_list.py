@@ -1,11 +1,14 @@
 """Which tickets a list shows, and what it counts."""
 
+from collections.abc import AsyncIterator
+
 import pytest
+from msgspec import structs
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 from support import a_ticket, ago
 
-from app.domain import COUNT_MAX, Category, Status
+from app.domain import COUNT_MAX, Category, Sort, Status
 from app.runtime import invocation
 from app.schemas import TicketPage
 from app.services.ticket_list import TicketQuery, listing
@@ -19,11 +22,20 @@ def ids(page: TicketPage) -> list[int]:
     return [ticket.id for ticket in page.tickets]
 
 
+async def paged(database: Database, query: TicketQuery) -> AsyncIterator[TicketPage]:
+    while True:
+        page = await database.read(listing, query)
+        yield page
+        if page.next is None:
+            return
+        query = structs.replace(query, after=page.next)
+
+
 async def test_an_empty_list_still_counts(database: Database) -> None:
     await database.write(a_ticket)
     page = await database.read(listing, TicketQuery(status=Status.CLOSED, inactive_since=ago(7)))
     assert page == TicketPage(tickets=[], next=None, open=1, stale=1)
-    assert await database.read(listing, TicketQuery(after=1)) == TicketPage(tickets=[], next=None, open=1, stale=0)
+    assert await database.read(listing, TicketQuery(after="1")) == TicketPage(tickets=[], next=None, open=1, stale=0)
 
 
 async def test_a_list_is_one_statement(database: Database) -> None:
@@ -50,9 +62,9 @@ async def test_a_list_is_one_statement(database: Database) -> None:
         (TicketQuery(text="\\"), [3]),
         (TicketQuery(inactive_since=ago(7)), [1, 2]),
         (TicketQuery(inactive_since=ago(12)), []),  # active at that instant
-        (TicketQuery(newest=True), [3, 2, 1]),
-        (TicketQuery(after=1), [2, 3]),
-        (TicketQuery(after=3, newest=True), [2, 1]),
+        (TicketQuery(sort=Sort.NEWEST), [3, 2, 1]),
+        (TicketQuery(after="1"), [2, 3]),
+        (TicketQuery(after="3", sort=Sort.NEWEST), [2, 1]),
     ],
 )
 async def test_a_list_shows_what_is_asked_for(database: Database, query: TicketQuery, found: list[int]) -> None:
@@ -72,18 +84,20 @@ async def test_the_counts_are_of_all_open_tickets_whatever_the_filters(database:
     assert (page.open, page.stale) == (3, 2)
 
 
-@pytest.mark.parametrize("newest", [False, True])
-async def test_pages_follow_each_other_without_gap_or_repeat(database: Database, newest: bool) -> None:
-    for _ in range(7):
-        await database.write(a_ticket)
-    pages, after = [], None
-    while True:
-        page = await database.read(listing, TicketQuery(limit=3, after=after, newest=newest))
-        pages.append(ids(page))
-        after = page.next
-        if after is None:
-            break
-    assert pages == ([[7, 6, 5], [4, 3, 2], [1]] if newest else [[1, 2, 3], [4, 5, 6], [7]])
+@pytest.mark.parametrize(
+    ("sort", "pages"),
+    [
+        (Sort.ID, [[1, 2, 3], [4, 5, 6], [7]]),
+        (Sort.NEWEST, [[7, 6, 5], [4, 3, 2], [1]]),
+        (Sort.QUIETEST, [[3, 6, 2], [5, 1, 4], [7]]),
+    ],
+)
+async def test_pages_follow_each_other_without_gap_or_repeat(
+    database: Database, sort: Sort, pages: list[list[int]]
+) -> None:
+    for number in range(7):
+        await database.write(a_ticket, age_days=10 + number % 3)
+    assert [ids(page) async for page in paged(database, TicketQuery(limit=3, sort=sort))] == pages
 
 
 async def test_a_full_last_page_has_no_next(database: Database) -> None:
