@@ -78,7 +78,7 @@ def build(
         new_trace=new_id,
     )
     host = EmbeddedHost(settings.data_dir / "agents", parts)
-    litestar = _litestar(settings, db, host, clock)
+    litestar = web(settings, db, host, clock)
     catalog = Catalog.of(litestar)
     pipeline.bind(litestar, catalog)
     app = Traced(KnownHosts(litestar, (settings.host, *settings.allowed_hosts)), new_id)
@@ -101,7 +101,8 @@ def look() -> System:
     return build(Settings(app_key=b64encode(bytes(KEY_BYTES)).decode()))
 
 
-def _litestar(settings: Settings, db: Database, host: Host, clock: Clock) -> Litestar:
+def web(settings: Settings, db: Database, host: Host, clock: Clock) -> Litestar:
+    """The routes, and what their handlers are given."""
     return Litestar(
         HANDLERS,
         request_class=StrictRequest,
