@@ -140,6 +140,7 @@ class Reject(Input):
 
     reason: Reason | None = None
     until_at: Instant | None = None
+    until_window_ends: bool = False
 
 
 class Prune(Input):
@@ -171,6 +172,7 @@ class ApprovalOut(Output):
     ended_at: Instant | None
     ended_reason: str | None
     until_at: Instant | None
+    superseded_at: Instant | None
 
 
 class ApprovalPage(Output):

@@ -29,11 +29,23 @@ class Answers:
         )
         return self._wake(answered)
 
-    async def reject(self, request_id: str, reason: str | None, until_at: str | None = None) -> ApprovalOut:
+    async def reject(
+        self, request_id: str, reason: str | None, until_at: str | None = None, *, until_window_ends: bool = False
+    ) -> ApprovalOut:
         answered = await self.db.write(
-            approvals.reject, request_id, by=self.by, now=self.now, reason=reason or None, until_at=until_at
+            approvals.reject,
+            request_id,
+            by=self.by,
+            now=self.now,
+            reason=reason or None,
+            until_at=until_at,
+            until_window_ends=until_window_ends,
         )
         return self._wake(answered)
+
+    async def ask_again(self, request_id: str) -> ApprovalOut:
+        """Nobody is woken: the agent asks at its next sweep, if it still wants to."""
+        return await self.db.write(approvals.ask_again, request_id, by=self.by, now=self.now)
 
     def _wake(self, answered: ApprovalOut) -> ApprovalOut:
         self.host.wake([(answered.principal, answered.id)])

@@ -25,7 +25,12 @@ async def approve(request_id: FromPath[str], data: JSONBody[Decide], answers: Na
 
 @post("/approvals/{request_id:str}/reject", name="approvals.reject", guards=[operator], status_code=200)
 async def reject(request_id: FromPath[str], data: JSONBody[Reject], answers: NamedDependency[Answers]) -> ApprovalOut:
-    return await answers.reject(request_id, data.reason, data.until_at)
+    return await answers.reject(request_id, data.reason, data.until_at, until_window_ends=data.until_window_ends)
+
+
+@post("/approvals/{request_id:str}/ask-again", name="approvals.ask_again", guards=[operator], status_code=200)
+async def ask_again(request_id: FromPath[str], answers: NamedDependency[Answers]) -> ApprovalOut:
+    return await answers.ask_again(request_id)
 
 
 @post("/approvals/prune", name="approvals.prune", guards=[operator], status_code=200)
@@ -33,4 +38,4 @@ async def prune(data: JSONBody[Prune], db: NamedDependency[Database], now: Named
     return await db.write(approvals.prune, data.older_than_days, now)
 
 
-routes = (list_approvals, approve, reject, prune)
+routes = (list_approvals, approve, reject, ask_again, prune)

@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, and_, delete, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Row, and_, delete, func, or_, select, text, update
 from sqlalchemy.orm import Session
 
-from app.domain import Conflict, NotFound
+from app.domain import Conflict, Invalid, NotFound
 from app.runtime.instants import after, to_text
 from app.runtime.principal import Principal
 from app.schemas import ApprovalOut, ApprovalPage, Pruned
@@ -39,13 +39,38 @@ def approve(
 
 
 def reject(
-    session: Session, request_id: str, *, by: Principal, now: datetime, reason: str | None, until_at: str | None
+    session: Session,
+    request_id: str,
+    *,
+    by: Principal,
+    now: datetime,
+    reason: str | None,
+    until_at: str | None,
+    until_window_ends: bool = False,
 ) -> ApprovalOut:
-    """Record a no, remembered until `until_at`, or always. Raises as `approve` does, and Invalid."""
+    """Record a no, remembered until `until_at`, until the time to answer would have ended, or always.
+
+    Raises as `approve` does, and Invalid.
+    """
     if until_at is not None:
-        instant("until_at", until_at)
-    ended = {"ended": "rejected", "ended_at": to_text(now), "until_at": until_at}
+        _in_the_future(until_at, now, until_window_ends=until_window_ends)
+    until = ApprovalRow.expires_at if until_window_ends else until_at
+    ended = {"ended": "rejected", "ended_at": to_text(now), "until_at": until}
     return _resolve(session, request_id, by, now, decision="rejected", reason=reason, **ended)
+
+
+def ask_again(session: Session, request_id: str, *, by: Principal, now: datetime) -> ApprovalOut:
+    """Forget a no, so that the same may be asked again. Raises NotFound, or Conflict with the word that stands."""
+    row = session.execute(
+        update(ApprovalRow)
+        .where(ApprovalRow.id == request_id, _remembered(now))
+        .values(superseded_at=to_text(now))
+        .returning(*COLUMNS)
+    ).first()
+    if row is None:
+        raise _not_remembered(session, request_id, now)
+    events.record(session, subject=row.subject, kind="ask again", by=by, now=now, request_id=request_id)
+    return _out(row, now)
 
 
 def prune(session: Session, older_than_days: int, now: datetime, most: int | None = None) -> Pruned:
@@ -54,20 +79,28 @@ def prune(session: Session, older_than_days: int, now: datetime, most: int | Non
     At most `most`, the oldest first; None means all.
     """
     before = to_text(now - max(timedelta(days=older_than_days), TOLD_WITHIN))
-    remembered = and_(
-        ApprovalRow.ended == "rejected",
-        ApprovalRow.superseded_at.is_(None),
-        or_(ApprovalRow.until_at.is_(None), ApprovalRow.until_at > to_text(now)),
-    )
     lapsed = and_(
         ApprovalRow.ended.is_(None),
         ApprovalRow.claim_id.is_(None),
         func.coalesce(ApprovalRow.use_by, ApprovalRow.expires_at) <= before,
     )
-    old = select(ApprovalRow.id).where(or_(and_(ApprovalRow.ended_at <= before, ~remembered), lapsed))
+    old = select(ApprovalRow.id).where(or_(and_(ApprovalRow.ended_at <= before, ~_remembered(now)), lapsed))
     oldest = old.order_by(ApprovalRow.requested_at).limit(most)
     gone = session.execute(delete(ApprovalRow).where(ApprovalRow.id.in_(oldest)).returning(ApprovalRow.id)).all()
     return Pruned(pruned=len(gone), before=before)
+
+
+def _remembered(now: datetime) -> ColumnElement[bool]:
+    """A no that still stands."""
+    stands = or_(ApprovalRow.until_at.is_(None), ApprovalRow.until_at > to_text(now))
+    return and_(ApprovalRow.ended == "rejected", ApprovalRow.superseded_at.is_(None), stands)
+
+
+def _in_the_future(until_at: str, now: datetime, *, until_window_ends: bool) -> None:
+    if until_window_ends:
+        raise Invalid("It is one of until_at and until_window_ends. Nothing was decided.")
+    if instant("until_at", until_at) <= to_text(now):
+        raise Invalid(f"until_at is {until_at}, which is past. Nothing was decided. Leave it out to reject always.")
 
 
 def _resolve(session: Session, request_id: str, by: Principal, now: datetime, **answer: Any) -> ApprovalOut:
@@ -105,6 +138,15 @@ def _not_answerable(session: Session, request_id: str, now: datetime) -> NotFoun
     who = f" by {row.decided_by}" if row.decided_by else ""
     again = " The agent may ask again later." if word == "expired" else ""
     return Conflict(f"This request is {word}{who} already. Nothing was decided.{again}", state=word)
+
+
+def _not_remembered(session: Session, request_id: str, now: datetime) -> NotFound | Conflict:
+    row = session.execute(select(*COLUMNS).where(ApprovalRow.id == request_id)).first()
+    if row is None:
+        return NotFound("There is no such request. Nothing was changed. List them with: GET /approvals")
+    word = _word(row, now)
+    forgotten = ", and forgotten already" if word == "rejected" else ""
+    return Conflict(f"This request is {word}{forgotten}: no rejection stands. Nothing was changed.", state=word)
 
 
 def _out(row: Row[Any], now: datetime) -> ApprovalOut:

@@ -19,6 +19,7 @@ DOORS = [
     ("GET", "/approvals"),
     ("POST", "/approvals/request-1-1/approve"),
     ("POST", "/approvals/request-1-1/reject"),
+    ("POST", "/approvals/request-1-1/ask-again"),
     ("POST", "/approvals/prune"),
     ("POST", "/console/approvals/request-1-1/approve"),
     ("GET", "/ops/agents/triager"),

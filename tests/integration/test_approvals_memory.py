@@ -1,17 +1,22 @@
 """What a person refused is remembered by its row: for how long, for whom, and until somebody says "ask again"."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import text
 
+from app.runtime.instants import from_text, to_text
 from app.runtime.principal import Principal
 from app.runtime.tools.approvals import Rejection
 from app.runtime.tools.client import Tools
+from app.runtime.tools.results import Pending
 from app.services.approval_gate import REMEMBERED
-from tests.support import ago, an_approval
+from tests.support import a_ticket, ago, an_approval
 from tests.support_tools import statements
 from tests.world import World, a_world, awake
 
@@ -82,3 +87,169 @@ async def test_one_instance_is_not_bound_by_what_another_was_refused(world: Worl
     await refused(world, 1)
     assert list(await tools(world).rejections(CLOSE, ["ticket:1"])) == ["ticket:1"]
     assert await tools(world, "night").rejections(CLOSE, ["ticket:1"]) == {}
+
+
+async def reject(world: World, request_id: str, **body: Any) -> httpx.Response:
+    return await world.client.post(f"/approvals/{request_id}/reject", json=body)
+
+
+async def ask_again(world: World, request_id: str) -> httpx.Response:
+    return await world.client.post(f"/approvals/{request_id}/ask-again")
+
+
+async def close(world: World, ticket_id: int, version: int = 1, instance: str = "main") -> Any:
+    """The call itself, as the triager makes it."""
+    return await tools(world, instance).call(CLOSE, {"ticket_id": ticket_id, "version": version})
+
+
+async def asked(world: World, version: int = 1) -> tuple[int, str]:
+    """A ticket, and the request to close it."""
+    ticket = await world.system.db.write(a_ticket, version=version)
+    return ticket, (await close(world, ticket, version)).request_id
+
+
+async def heard(world: World) -> None:
+    await world.system.host.drain()
+
+
+@pytest.mark.parametrize(
+    ("said", "until"),
+    [({"until_at": ago(-3)}, ago(-3)), ({"until_window_ends": True}, ago(-3)), ({"until_at": ago(-1)}, ago(-1))],
+)
+async def test_a_no_for_a_time_is_met_until_then_and_not_a_moment_longer(
+    world: World, said: dict[str, Any], until: str
+) -> None:
+    ticket, request = await asked(world)  # the window is three days
+    body = (await reject(world, request, **said)).json()
+    assert (body["status"], body["until_at"]) == ("rejected", until)
+    await heard(world)
+    world.clock.at = from_text(until) - timedelta(milliseconds=1)
+    met = await close(world, ticket)
+    assert (met.reason, met.rejected, met.until) == ("approval", True, until)
+    assert f"ticket:{ticket}" in await tools(world).rejections(CLOSE, [f"ticket:{ticket}"])
+    world.clock.at = from_text(until)
+    assert isinstance(await close(world, ticket), Pending)
+
+
+async def test_a_bare_no_is_for_always_and_binds_this_version_of_the_call(world: World) -> None:
+    ticket, request = await asked(world)
+    assert (await reject(world, request, until_window_ends=False)).json()["until_at"] is None
+    await heard(world)
+    world.clock.advance(days=3650)
+    assert (await close(world, ticket)).rejected
+    assert list(await tools(world).rejections(CLOSE, [f"ticket:{ticket}"])) == [f"ticket:{ticket}"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"until_at": ago(0)},
+        {"until_at": ago(1)},
+        {"until_at": ago(-3), "until_window_ends": True},
+        {"until_window_ends": "yes"},
+        {"until_window_ends": None},
+    ],
+)
+async def test_a_no_whose_end_makes_no_sense_decides_nothing(world: World, body: dict[str, Any]) -> None:
+    _, request = await asked(world)
+    refusal = await reject(world, request, **body)
+    assert refusal.status_code == 422
+    assert (await world.approval(request)).decision is None
+    assert await world.pending() == [request]
+
+
+@pytest.mark.parametrize("said", [{}, {"until_at": ago(-30)}])
+async def test_ask_again_forgets_a_no_so_that_the_very_same_call_is_put_to_people(
+    world: World, said: dict[str, Any]
+) -> None:
+    ticket, request = await asked(world)
+    await reject(world, request, **said)
+    await heard(world)
+    assert (await close(world, ticket)).rejected
+    world.clock.advance(hours=1)
+    ran = statements(world.system.db)
+    answer = await ask_again(world, request)
+    assert answer.status_code == 200
+    assert (answer.json()["status"], answer.json()["superseded_at"]) == ("rejected", to_text(world.clock.at))
+    assert [statement.split()[0] for statement in ran] == ["SELECT", "UPDATE", "INSERT"]
+    assert await world.events(f"ticket:{ticket}") == ["rejected", "ask again"]
+    assert await tools(world).rejections(CLOSE, [f"ticket:{ticket}"]) == {}
+    again = await close(world, ticket)
+    assert isinstance(again, Pending)
+    assert await world.pending() == [again.request_id] != [request]
+    await world.approve(again.request_id)
+    assert (await world.ticket(ticket)).status == "closed"
+    assert (await world.approval(request)).ended == "rejected"  # what was said stays said
+
+
+@pytest.mark.parametrize(
+    ("stands", "word"),
+    [
+        ({}, "pending"),
+        ({"expires_at": ago(0)}, "expired"),
+        ({"ended": "expired"}, "expired"),
+        ({"ended": "cancelled", "ended_reason": "changed since asked"}, "cancelled"),
+        ({"decision": "approved", "use_by": ago(-1)}, "approved"),
+        ({"decision": "approved", "ended": "used"}, "used"),
+        (NO | {"until_at": ago(0)}, "rejected"),
+        (NO | {"superseded_at": ago(0.5)}, "rejected"),
+    ],
+)
+async def test_ask_again_of_what_is_no_standing_no_says_what_it_is_instead(
+    world: World, stands: dict[str, Any], word: str
+) -> None:
+    request = await world.system.db.write(an_approval, **stands)
+    answer = await ask_again(world, request)
+    assert (answer.status_code, answer.json()["state"]) == (409, word)
+    assert word in answer.json()["detail"]
+    assert "Nothing was changed." in answer.json()["detail"]
+    assert (await world.approval(request)).superseded_at == stands.get("superseded_at")
+    assert await world.events("ticket:1") == []
+
+
+async def test_ask_again_of_an_unknown_request_is_not_found(world: World) -> None:
+    answer = await ask_again(world, "nobody")
+    assert (answer.status_code, "Nothing was changed." in answer.json()["detail"]) == (404, True)
+
+
+async def test_of_two_who_say_ask_again_at_once_one_is_heard(world: World) -> None:
+    request = await refused(world, 1)
+    answers = await asyncio.gather(*(ask_again(world, request) for _ in range(2)))
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
+    assert await world.events("ticket:1") == ["ask again"]
+
+
+async def test_a_no_and_ask_again_at_once_leave_one_of_two_whole_stories(world: World) -> None:
+    ticket, request = await asked(world)
+    no, again = await asyncio.gather(reject(world, request), ask_again(world, request))
+    assert no.status_code == 200
+    forgotten = (await world.approval(request)).superseded_at is not None
+    assert again.status_code == (200 if forgotten else 409)
+    assert await world.events(f"ticket:{ticket}") == (["rejected", "ask again"] if forgotten else ["rejected"])
+
+
+async def test_silence_is_no_refusal(world: World) -> None:
+    ticket, request = await asked(world)
+    await world.run_due(hours=73)
+    assert (await world.approval(request)).ended == "expired"
+    assert await tools(world).rejections(CLOSE, [f"ticket:{ticket}"]) == {}
+    assert isinstance(await close(world, ticket), Pending)
+
+
+async def test_the_triager_is_refused_per_ticket_and_any_call_only_as_it_was_made(world: World) -> None:
+    """The gate compares whole calls; whoever remembers per ticket reads the rejections of the ticket."""
+    ticket, request = await asked(world)
+    await reject(world, request)
+    await heard(world)
+    await world.client.post(f"/tickets/{ticket}/comments", json={"body": "Looking into it."})
+    assert (await world.ticket(ticket)).version == 2
+    assert list(await tools(world).rejections(CLOSE, [f"ticket:{ticket}"])) == [f"ticket:{ticket}"]
+    assert isinstance(await close(world, ticket, 2), Pending)
+
+
+async def test_a_no_to_one_instance_lets_another_ask_about_the_same_ticket(world: World) -> None:
+    ticket, request = await asked(world)
+    await reject(world, request)
+    await heard(world)
+    assert (await close(world, ticket)).rejected
+    assert isinstance(await close(world, ticket, instance="night"), Pending)
