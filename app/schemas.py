@@ -136,7 +136,7 @@ class Decide(Input):
 
 
 class Reject(Input):
-    """Reject. Without `until_at` the refusal is remembered always."""
+    """Reject. The refusal is remembered until an instant, until the time to answer would have ended, or always."""
 
     reason: Reason | None = None
     until_at: Instant | None = None
@@ -176,10 +176,11 @@ class ApprovalOut(Output):
 
 
 class ApprovalPage(Output):
-    """The 50 oldest requests that can be answered, and the 20 newest that no longer can."""
+    """The 50 oldest that can be answered, the 20 newest that no longer can, and the 20 newest that stand as a no."""
 
     pending: list[ApprovalOut]
     resolved: list[ApprovalOut]
+    declined: list[ApprovalOut]
 
 
 class Preview(Output):

@@ -103,6 +103,9 @@ class ApprovalRow(Base):
         ),
         Index("approvals_by_request", "requested_at"),
         Index("approvals_of_subject", "subject", "requested_at"),
+        Index(
+            "approvals_remembered", "requested_at", sqlite_where=text("ended = 'rejected' AND superseded_at IS NULL")
+        ),
         Index("approvals_unended", "expires_at", sqlite_where=text("ended IS NULL")),
         # Text that is no instant would compare as later than any, and so never expire.
         CheckConstraint(f"expires_at GLOB '{INSTANT_GLOB}'", name="expires_at_is_an_instant"),

@@ -1,4 +1,4 @@
-"""The console: one page, the fragment that keeps it fresh, and three actions. The rules are the services'.
+"""The console: one page, the fragment that keeps it fresh, and four actions. The rules are the services'.
 
 Without JavaScript an action is a form and a redirect; htmx gets the part of the page that changed.
 """
@@ -6,7 +6,7 @@ Without JavaScript an action is a form and a redirect; htmx gets the part of the
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from litestar import Request, Response, Router, get, post
 from litestar.di import NamedDependency, Provide
@@ -16,7 +16,7 @@ from msgspec import Struct
 from sqlalchemy.orm import Session
 
 from app.auth import BrowserSession, console, operator
-from app.domain import Refusal, Sort, Unavailable
+from app.domain import Invalid, Refusal, Sort, Unavailable
 from app.runtime.durable.host import Host, Stub
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
@@ -33,12 +33,21 @@ TICKETS_SHOWN = 40
 DONE = {
     "approved": "Approved. The agent carries it out within seconds.",
     "rejected": "Rejected. The agent will not ask again.",
+    "rejected-for-now": "Rejected for a time. The agent may ask again after that.",
+    "asking-again": "Forgotten. The agent may ask again.",
     "swept": "The sweep is done. The report says what it found.",
 }
 
 
 class Answer(Struct):
     reason: Reason = ""
+
+
+class No(Answer):
+    """How long it is remembered: `date` is a day, where `until` says so, and otherwise empty."""
+
+    until: Literal["always", "window", "date"] = "always"
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +140,27 @@ async def approve(
 @post("/console/approvals/{request_id:str}/reject", name="console.reject", guards=[operator], status_code=200)
 async def reject(
     request_id: FromPath[str],
-    data: URLEncodedBody[Answer],
+    data: URLEncodedBody[No],
     desk: NamedDependency[Desk],
     answers: NamedDependency[Answers],
 ) -> Response[Any]:
-    return await desk.act(answers.reject(request_id, data.reason), "rejected")
+    return await desk.act(
+        _reject(answers, request_id, data), "rejected" if data.until == "always" else "rejected-for-now"
+    )
+
+
+async def _reject(answers: Answers, request_id: str, no: No) -> None:
+    if (no.until == "date") != bool(no.date):
+        raise Invalid('Choose both "until a date" and a date, or neither. Nothing was decided.')
+    until_at = f"{no.date}T00:00:00.000Z" if no.date else None
+    await answers.reject(request_id, no.reason, until_at, until_window_ends=no.until == "window")
+
+
+@post("/console/approvals/{request_id:str}/ask-again", name="console.ask_again", guards=[operator], status_code=200)
+async def ask_again(
+    request_id: FromPath[str], desk: NamedDependency[Desk], answers: NamedDependency[Answers]
+) -> Response[Any]:
+    return await desk.act(answers.ask_again(request_id), "asking-again")
 
 
 @post("/console/sweep", name="console.sweep", guards=[operator], status_code=200)
@@ -150,7 +175,7 @@ async def _sweep(agent: Stub) -> None:
 
 routes = Router(
     "/",
-    route_handlers=[index, panels, approve, reject, sweep],
+    route_handlers=[index, panels, approve, reject, ask_again, sweep],
     guards=[console],
     dependencies={"desk": Provide(desk)},
     include_in_schema=False,

@@ -15,20 +15,30 @@ from app.services.approval_rows import TOLD_WITHIN, status_of
 from app.services.checked import instant
 from db.schema import ApprovalRow
 
-PENDING_MAX, RESOLVED_MAX = 50, 20
+PENDING_MAX, RESOLVED_MAX, DECLINED_MAX = 50, 20, 20
 COLUMNS = [column for column in ApprovalRow.__table__.columns if column.name not in ("fingerprint", "trace_id")]
 
 
 def listing(session: Session, now: datetime) -> ApprovalPage:
-    """The oldest requests that can be answered, and the newest that no longer can: two statements."""
+    """The oldest requests that can be answered, the newest that no longer can, and what is declined: two statements."""
     at = to_text(now)
     answerable = and_(ApprovalRow.ended.is_(None), ApprovalRow.decision.is_(None), ApprovalRow.expires_at > at)
     oldest = select(*COLUMNS).order_by(ApprovalRow.requested_at, text("rowid"))
-    newest = select(*COLUMNS).order_by(ApprovalRow.requested_at.desc(), text("rowid DESC"))
+    newest = select(ApprovalRow.id).order_by(ApprovalRow.requested_at.desc(), text("rowid DESC"))
     asked = ApprovalRow.fingerprint != ""  # a tombstone was never asked
     pending = session.execute(oldest.where(answerable).limit(PENDING_MAX))
-    resolved = session.execute(newest.where(~answerable, asked).limit(RESOLVED_MAX))
-    return ApprovalPage(pending=[_out(row, now) for row in pending], resolved=[_out(row, now) for row in resolved])
+    no_longer = newest.where(~answerable, asked).limit(RESOLVED_MAX)
+    declined = newest.where(_remembered(now)).limit(DECLINED_MAX)
+    past = session.execute(
+        select(*COLUMNS, _remembered(now).label("declined"))
+        .where(ApprovalRow.id.in_(no_longer) | ApprovalRow.id.in_(declined))
+        .order_by(ApprovalRow.requested_at.desc(), text("rowid DESC"))
+    ).all()  # what no longer can be answered comes first, as far as RESOLVED_MAX
+    return ApprovalPage(
+        pending=[_out(row, now) for row in pending],
+        resolved=[_out(row, now) for row in past[:RESOLVED_MAX]],
+        declined=[_out(row, now) for row in past if row.declined],
+    )
 
 
 def approve(
@@ -93,7 +103,7 @@ def prune(session: Session, older_than_days: int, now: datetime, most: int | Non
 def _remembered(now: datetime) -> ColumnElement[bool]:
     """A no that still stands."""
     stands = or_(ApprovalRow.until_at.is_(None), ApprovalRow.until_at > to_text(now))
-    return and_(ApprovalRow.ended == "rejected", ApprovalRow.superseded_at.is_(None), stands)
+    return and_(ApprovalRow.ended == text("'rejected'"), ApprovalRow.superseded_at.is_(None), stands)
 
 
 def _in_the_future(until_at: str, now: datetime, *, until_window_ends: bool) -> None:

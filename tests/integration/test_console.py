@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import re
+import sqlite3
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import count
@@ -12,8 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import event
 from sqlalchemy.orm import Session
-from support import a_ticket, ago, an_operator
+from support import a_ticket, ago, an_approval, an_operator
 
 from app.main import System, build
 from app.runtime import invocation
@@ -190,6 +192,90 @@ async def test_a_rejected_ticket_stays_open_and_is_remembered(house: House) -> N
     assert "remembered always rejected" in words(panel(html, "answered"))
     assert "Declined by a human Ticket #1" in words(panel(html, "report"))
     assert "3 open, 2 stale" in panel(html, "tickets")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "until_at"),
+    [
+        ({}, "will not ask again", None),
+        ({"until": "always", "date": ""}, "will not ask again", None),
+        ({"until": "window", "date": ""}, "may ask again after that", ago(-3)),
+        ({"until": "date", "date": "2026-03-20"}, "may ask again after that", "2026-03-20T00:00:00.000Z"),
+    ],
+)
+@pytest.mark.parametrize("headers", [None, HTMX], ids=["form", "htmx"])
+async def test_a_no_lasts_as_long_as_the_form_says(
+    house: House, fields: dict[str, str], said: str, until_at: str | None, headers: dict[str, str] | None
+) -> None:
+    await house.sweep()
+    first, _ = await house.asked()
+    answer = await house.post(f"/console/approvals/{first}/reject", headers=headers, **fields)
+    html = answer.text if headers else (await house.browser.get(answer.headers["location"])).text
+    assert said in html
+    page = await house.system.db.read(approvals.listing, house.clock())
+    assert [(one.id, one.until_at) for one in page.declined] == [(first, until_at)]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *({"until": "date"}, {"until": "date", "date": "2026-02-30"}, {"until": "date", "date": "soon"}),
+        {"until": "date", "date": "2026-03-09"},  # its first moment is past
+        {"until": "date", "date": "٢٠٢٦-04-01"},
+        *({"until": "always", "date": "2026-03-20"}, {"until": "window", "date": "2026-03-20"}, {"until": "never"}),
+    ],
+)
+async def test_a_no_whose_end_makes_no_sense_is_refused_on_a_page(house: House, fields: dict[str, str]) -> None:
+    await house.sweep()
+    first, second = await house.asked()
+    assert (await house.post(f"/console/approvals/{first}/reject", **fields)).status_code == 422
+    assert await house.asked() == [first, second]
+
+
+@pytest.mark.parametrize("headers", [None, HTMX], ids=["form", "htmx"])
+async def test_ask_again_takes_a_ticket_off_the_declined_ones(house: House, headers: dict[str, str] | None) -> None:
+    await house.sweep()
+    first, _ = await house.asked()
+    await house.post(f"/console/approvals/{first}/reject")
+    action = f"/console/approvals/{first}/ask-again"
+    assert f'action="{action}"' in panel(await house.page(), "report")
+    answer = await house.post(action, headers=headers)
+    html = answer.text if headers else (await house.browser.get(answer.headers["location"])).text
+    assert "Forgotten. The agent may ask again." in html
+    assert "Declined by a human none" in words(panel(html, "report"))
+    assert "forgotten, may be asked again rejected" in words(panel(html, "answered"))
+    again = await house.post(action, headers=headers)
+    assert (again.status_code, "no rejection stands" in again.text) == (409, True)
+
+
+async def test_the_declined_ones_are_found_behind_any_number_of_later_requests(house: House) -> None:
+    """The newest twenty, whatever else was answered since; those whose time is over are not among them."""
+    for number in range(1, 26):
+        await house.system.db.write(_declined, number, until_at=ago(0) if number == 25 else None)
+    for number in range(26, 60):
+        await house.system.db.write(an_approval, number, requested_at=ago(1), ended="expired")
+    page = await house.system.db.read(approvals.listing, house.clock())
+    assert [one.subject for one in page.declined] == [f"ticket:{number}" for number in range(24, 4, -1)]
+    assert {one.status for one in page.resolved} == {"expired"}
+    shown = words(panel(await house.page(), "report"))
+    assert "Declined by a human Ticket #24 Ask again Ticket #23 Ask again" in shown
+    assert "and 14 more" in shown
+
+
+async def test_finding_the_declined_ones_reads_no_other_request(house: House) -> None:
+    ran: list[tuple[str, Any]] = []
+    event.listen(house.system.db._engine, "before_cursor_execute", lambda *given: ran.append(given[2:4]))
+    await house.system.db.read(approvals.listing, house.clock())
+    query, values = ran[-1]
+    with sqlite3.connect(house.system.db.path) as connection:
+        plan = " / ".join(row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", values))
+    connection.close()
+    assert "SCAN approvals USING INDEX approvals_remembered" in plan
+    assert "SCAN approvals /" not in plan
+
+
+def _declined(session: Session, number: int, **columns: Any) -> None:
+    an_approval(session, number, requested_at=ago(40 - number), decision="rejected", ended="rejected", **columns)
 
 
 async def test_htmx_gets_the_part_of_the_page_that_changed(house: House) -> None:

@@ -19,9 +19,12 @@ def upgrade() -> None:
     op.drop_index("tickets_by_activity", "tickets")
     op.create_index("tickets_by_activity", "tickets", ["status", "last_activity_at", "id"])
     op.create_index("approvals_of_subject", "approvals", ["subject", "requested_at"])
+    standing = sa.text("ended = 'rejected' AND superseded_at IS NULL")
+    op.create_index("approvals_remembered", "approvals", ["requested_at"], sqlite_where=standing)
 
 
 def downgrade() -> None:
+    op.drop_index("approvals_remembered", "approvals")
     op.drop_index("approvals_of_subject", "approvals")
     op.drop_index("tickets_by_activity", "tickets")
     op.create_index("tickets_by_activity", "tickets", ["status", "last_activity_at"])
