@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from os import urandom
 from typing import Any
 
@@ -22,6 +23,7 @@ from app.runtime.instants import Clock, utc_now
 from app.runtime.principal import IN_PROCESS, InProcess, Principal
 from app.runtime.registration import Registration, read
 from app.runtime.tools.approvals import NewRequest
+from app.runtime.tools.audit import FileSink
 from app.runtime.tools.catalog import Catalog
 from app.runtime.tools.dispatch import ASGIApp
 from app.runtime.tools.pipeline import Pipeline
@@ -53,6 +55,7 @@ class System:
     agents: Mapping[str, Registration]
     catalog: Catalog
     clock: Clock
+    audit: FileSink
 
     def close(self) -> None:
         self.host.close()
@@ -66,7 +69,8 @@ def build(
     cipher = _cipher(settings)
     db = Database(settings.database)
     store = DatabaseApprovalStore(db, settings.approval_ttl_s)
-    pipeline = Pipeline(store, clock, new_id, _notify)
+    audit = FileSink(settings.data_dir / "audit")
+    pipeline = Pipeline(store, clock, new_id, _notify, audit)
     registrations = read(AGENTS)
     parts = Parts(
         registrations=registrations,
@@ -81,6 +85,7 @@ def build(
     litestar = web(settings, db, host, clock)
     catalog = Catalog.of(litestar)
     pipeline.bind(litestar, catalog)
+    _mount_mcp(litestar, pipeline)
     app = Traced(KnownHosts(litestar, (settings.host, *settings.allowed_hosts)), new_id)
     return System(settings, db, app, litestar, host, registrations, catalog, clock)
 
@@ -123,6 +128,14 @@ def web(settings: Settings, db: Database, host: Host, clock: Clock) -> Litestar:
         openapi_config=None,
         logging_config=None,
     )
+
+
+def _mount_mcp(litestar: Litestar, pipeline: Pipeline) -> None:
+    """The tools at /mcp, unless that folder was deleted."""
+    if find_spec("app.mcp"):
+        from app.mcp.endpoint import endpoint  # noqa: PLC0415
+
+        litestar.register(endpoint(pipeline))
 
 
 def _provide(value: Callable[..., Any]) -> Provide:

@@ -1,7 +1,7 @@
 """Who is calling: the in-process principal, else the bearer token, else the session, else nobody.
 
 Puts a Principal or None into `scope["user"]`, and how it got in into `scope["auth"]`. One statement per request. A
-route marked `public=True` skips all of it; only one marked `tools_token=True` lets a tools token in.
+route marked `public=True` skips all of it; only one marked `tools_token=True` lets a tools token in, and no cookie.
 """
 
 import re
@@ -53,13 +53,14 @@ class Authentication(ASGIMiddleware):
         opt = scope["route_handler"].opt
         if not opt.get(PUBLIC):
             request: Request[Any, Any, Any] = Request(scope, receive, send)
-            scope["user"], scope["auth"] = await self._identify(request)
-            await self._protect(request, tools_token=bool(opt.get(TOOLS_TOKEN)))
+            tools_token = bool(opt.get(TOOLS_TOKEN))
+            scope["user"], scope["auth"] = await self._identify(request, tools_token=tools_token)
+            await self._protect(request, tools_token=tools_token)
         await next_app(scope, receive, send)
         # After the answer: a page never waits for the write lock.
         await self._touch(scope["auth"])
 
-    async def _identify(self, request: Request[Any, Any, Any]) -> tuple[Principal | None, Auth]:
+    async def _identify(self, request: Request[Any, Any, Any], *, tools_token: bool) -> tuple[Principal | None, Auth]:
         call = request.scope.get(IN_PROCESS)
         given = [value for name, value in request.scope["headers"] if name == b"authorization"]
         if isinstance(call, InProcess):
@@ -68,7 +69,8 @@ class Authentication(ASGIMiddleware):
             return call.principal, "in-process"
         if given:
             return await self._by_bearer(given), "bearer"
-        if cookie := request.cookies.get(self.cookie_name):
+        cookie = request.cookies.get(self.cookie_name)
+        if cookie and not tools_token:
             return await self._by_session(cookie)
         return None, None
 
@@ -96,7 +98,7 @@ class Authentication(ASGIMiddleware):
             raise PermissionDeniedException(TOOLS_TOKEN_ELSEWHERE)
         # A browser sends its cookie along with whatever a page makes it send, so a bearer token beside it is no proof.
         cookie = request.cookies.get(self.cookie_name)
-        if principal and cookie and request.method not in csrf.SAFE_METHODS:
+        if principal and cookie and not tools_token and request.method not in csrf.SAFE_METHODS:
             fault = await csrf.fault(request, cookie)
             if fault:
                 raise PermissionDeniedException(fault)

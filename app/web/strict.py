@@ -42,7 +42,7 @@ class StrictRequest(Request[Any, Any, Any]):
         data = self.route_handler.parsed_data_field
         try:
             decoded = msgspec.json.decode(body, type=data.annotation if data else Any)
-            json.loads(body, object_pairs_hook=_no_repeated_key)
+            json.loads(body, object_pairs_hook=no_repeated_key)
         except msgspec.ValidationError as error:
             message, _, path = str(error).partition(" - at ")  # "Expected `int`, got `str` - at `$.version`"
             raise _misfit(path.strip("`") or "$", message) from error
@@ -58,7 +58,7 @@ def _is_json(data: FieldDefinition) -> bool:
     return isinstance(how, BodyKwarg) and how.media_type == RequestEncodingType.JSON
 
 
-def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     decoded = dict(pairs)
     if len(decoded) < len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)

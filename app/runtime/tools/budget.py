@@ -1,25 +1,44 @@
 """Gate 2 of the pipeline: a burst floor of calls per minute, in memory, per caller. No quota: a restart resets it."""
 
-from collections import deque
+from collections import OrderedDict, deque
 from datetime import datetime, timedelta
 
 WINDOW = timedelta(seconds=60)
+METERS_MAX = 10_000
 
 
 class Meter:
     """A sliding window. Every call that passed its scope takes a place, a parked one too; a refused one takes none.
 
-    Status reads, and calls that a person approved, do not come here.
+    Status reads, and calls that a person approved, do not come here. `writes_per_minute` of them may change things.
     """
 
-    def __init__(self, calls_per_minute: int) -> None:
+    def __init__(self, calls_per_minute: int, writes_per_minute: int | None = None) -> None:
         self.calls_per_minute = calls_per_minute
-        self._taken: deque[datetime] = deque()
+        self.writes_per_minute = calls_per_minute if writes_per_minute is None else writes_per_minute
+        self._taken: deque[tuple[datetime, bool]] = deque()
 
-    def take(self, now: datetime) -> bool:
-        while self._taken and not now - WINDOW < self._taken[0] <= now:  # later than now: the clock was set back
+    def take(self, now: datetime, *, write: bool = False) -> bool:
+        while self._taken and not now - WINDOW < self._taken[0][0] <= now:  # later than now: the clock was set back
             self._taken.popleft()
         if len(self._taken) >= self.calls_per_minute:
             return False
-        self._taken.append(now)
+        if write and sum(written for _, written in self._taken) >= self.writes_per_minute:
+            return False
+        self._taken.append((now, write))
         return True
+
+
+class Meters:
+    """A meter for each caller that comes and goes, by its key. Of more than 10,000, those go that were used first."""
+
+    def __init__(self, calls_per_minute: int, writes_per_minute: int) -> None:
+        self._limits = calls_per_minute, writes_per_minute
+        self._meters: OrderedDict[str, Meter] = OrderedDict()
+
+    def of(self, key: str) -> Meter:
+        meter = self._meters.setdefault(key, Meter(*self._limits))
+        self._meters.move_to_end(key)
+        if len(self._meters) > METERS_MAX:
+            self._meters.popitem(last=False)
+        return meter

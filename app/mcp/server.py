@@ -1,0 +1,64 @@
+"""The SDK's low-level server, with the two callbacks it asks for. It speaks the handshake revisions and 2026-07-28."""
+
+from typing import Any
+
+from litestar.types import ASGIApp, Receive, Scope, Send
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+
+from app.mcp.answers import answer
+from app.mcp.listing import Listing
+from app.runtime.principal import Principal
+from app.runtime.tools.budget import Meters
+from app.runtime.tools.pipeline import Caller, Pipeline
+
+CALLS_PER_MINUTE, WRITES_PER_MINUTE = 60, 20  # of one token
+INSTRUCTIONS = (
+    "Some tools ask a person first: the answer is then status pending, with a request id. Nothing has happened yet. "
+    "Look how it stands with approval_status, and repeat the very same call once it is approved: that carries it out."
+)
+Context = ServerRequestContext[Any]
+
+
+def serving(pipeline: Pipeline) -> ASGIApp:
+    """An ASGI app that answers one POST at a time. Each has a manager of its own: there is nothing to keep."""
+    listing, meters = Listing(pipeline), Meters(CALLS_PER_MINUTE, WRITES_PER_MINUTE)
+
+    def caller(context: Context) -> Caller:
+        principal: Principal = context.request.scope["user"]  # type: ignore[union-attr]  # there is one over HTTP
+        return Caller(principal, tuple(principal.abilities), meters.of(principal.key), parking=None)
+
+    async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=listing.of(caller(context)))
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        who = caller(context)
+        if params.name not in {tool.name for tool in listing.of(who)}:
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}. Nothing was executed. See: tools/list")
+        tool = pipeline.catalog.get(params.name)
+        return answer(tool, await pipeline.invoke(who, params.name, params.arguments or {}))
+
+    server = Server(
+        "triager",
+        title="Triager",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        get_tool_input_schema=lambda _: None,  # no tool takes arguments in headers; the SDK would list them all to see
+    )
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)  # type: ignore[arg-type]  # ASGI, as Starlette spells it
+
+    return serve
