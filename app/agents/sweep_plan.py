@@ -1,79 +1,186 @@
-"""What should a sweep do? Arithmetic over what it saw; nothing here acts."""
+"""What should a sweep do about each ticket, and why? Arithmetic over what it saw; nothing here acts."""
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from app.domain import Speaker
+from app.agents.policy import Policy
+from app.domain import Priority, Speaker, Status
+
+TITLE_SHOWN = 60  # characters
+
+Word = Literal[
+    "ask",
+    "asked",
+    "refused",  # the question could not be put
+    "done",  # without a question, where the tool wants none
+    "waiting",  # a person has been asked
+    "withdraw",  # a person has been asked, but the ticket is not what it was
+    "later",  # not looked at yet: the next sweep begins with it
+    "closed",
+    "protected",
+    "exempt",
+    "active",
+    "waiting on us",  # nobody has answered its requester
+    "declined",
+    "cooling",  # nobody answered the last question
+]
+SPOKE = {
+    Speaker.OPERATOR: "an operator spoke last",
+    Speaker.REQUESTER: "the requester spoke last",
+    Speaker.NONE: "who spoke last is not known",
+}
 
 
-class Ticket(Struct):
-    """What the plan needs of a ticket that `tickets_index` lists as stale."""
+class Ticket(Struct, frozen=True):
+    """What a plan needs of a ticket as `tickets_index` lists it."""
 
     id: int
+    title: str
     version: int
+    status: Status
+    priority: Priority
+    assignee: str | None
+    labels: list[str]
+    last_activity_at: datetime
     last_speaker: Speaker
+    protected_until: datetime | None
 
 
 class Parked(NamedTuple):
     """A close that waits for a person."""
 
     request_id: str
-    ticket_id: int
     version: int | None  # None where it cannot be read
 
 
-class Plan(NamedTuple):
-    """`ask`: tickets to ask about, in order. `withdraw`: requests whose ticket is not as it was when it was asked."""
+class No(NamedTuple):
+    """A person's no: until when (None: for good), and why, where that is known."""
 
+    until: str | None
+    reason: str | None = None
+
+
+class Memory(NamedTuple):
+    """What people have said, or not said, by ticket."""
+
+    parked: Mapping[int, Parked]
+    declined: Mapping[int, No]
+    cooling: Mapping[int, datetime]
+
+
+class Verdict(Struct, frozen=True):
+    """What a sweep does about one ticket, and why, in the words that every surface shows."""
+
+    ticket_id: int
+    title: str
+    verdict: Word
+    reason: str
+
+
+class Plan(NamedTuple):
+    """`verdicts`: one for every ticket that was looked at. `ask`: about these, in order. `withdraw`: request ids.
+
+    `left`: where in the stretch the next sweep begins; None when all of it was considered.
+    """
+
+    verdicts: list[Verdict]
     ask: list[Ticket]
     withdraw: list[str]
+    left: int | None
 
 
 def plan_sweep(
-    stale: Sequence[Ticket],
+    stretch: Sequence[Ticket],
+    others: Sequence[Ticket],
     *,
-    complete: bool,
-    parked: Sequence[Parked],
-    declined: Mapping[int, datetime | None],
-    cooling: Mapping[int, datetime],
+    absent: Collection[int] = (),
+    memory: Memory,
+    policy: Policy,
     now: datetime,
-    cap: int,
+    room: int,
     begun: Collection[int] = (),
 ) -> Plan:
-    """`stale` is in id order; `complete` says that it holds every stale ticket, not only the first pages.
+    """`stretch`: the stale tickets from the pass's place on, the longest quiet first. `others`: what else waits for a
+    person, as it is now; `absent`: what waits and is gone.
 
-    A ticket is asked about unless it waits already, a person declined it (until a time, None: always), it cools down
-    after nobody answered, or its requester spoke last and nobody replied. `begun` are the tickets that this very run
-    has taken before a crash: they come first, and count against the cap.
+    At most `policy.max_asks_per_sweep` are asked, and `room` at a time may wait for people. Only who is asked takes a
+    place: the stretch ends before the first ticket that would be asked and has none. `begun` are the tickets that this
+    very run has taken before a crash: they count against the cap.
     """
-    left_out = {p.ticket_id for p in parked} | _still(declined, now) | _still(cooling, now)
-    by_id = {ticket.id: ticket for ticket in stale}
-    first = [by_id[ticket_id] for ticket_id in begun if ticket_id in by_id]
-    fresh = [
-        ticket
-        for ticket in stale
-        if ticket.id not in left_out and ticket.id not in begun and ticket.last_speaker != Speaker.REQUESTER
-    ]
-    ask = first + fresh[: max(0, cap - len(begun))]
-    return Plan(ask, [p.request_id for p in parked if _moved(p, by_id, seen_up_to=_last(stale, complete=complete))])
+    places = max(0, min(policy.max_asks_per_sweep - len(begun), room))
+    full = _full(policy, crowded=room < policy.max_asks_per_sweep - len(begun))
+    plan = Plan([], [], [], None)
+    for position, ticket in enumerate((*stretch, *others)):
+        word, reason = _judge(ticket, memory, policy, now, begun)
+        fresh = word == "ask" and ticket.id not in begun
+        in_stretch = position < len(stretch)
+        if plan.left is None and in_stretch and fresh and not places:
+            plan = plan._replace(left=position)
+        if plan.left is not None and in_stretch and ticket.id not in memory.parked:
+            word, reason = "later", full
+        elif word == "ask":
+            plan.ask.append(ticket)
+            places -= fresh
+        elif word == "withdraw":
+            plan.withdraw.append(memory.parked[ticket.id].request_id)
+        plan.verdicts.append(Verdict(ticket.id, ticket.title[:TITLE_SHOWN], word, reason))
+    for ticket_id in absent:
+        plan.withdraw.append(memory.parked[ticket_id].request_id)
+        plan.verdicts.append(Verdict(ticket_id, "", "withdraw", "there is no such ticket any more"))
+    return plan
 
 
-def _still(until: Mapping[int, datetime | None], now: datetime) -> set[int]:
-    return {ticket_id for ticket_id, at in until.items() if at is None or at > now}
+def _full(policy: Policy, *, crowded: bool) -> str:
+    if crowded:
+        return "waiting for people: as many questions are open as may be"
+    return f"this sweep has asked its {policy.max_asks_per_sweep}; the next one begins here"
 
 
-def _moved(parked: Parked, stale: Mapping[int, Ticket], seen_up_to: float) -> bool:
-    """Edited, closed, or active again since. A ticket beyond the pages that were read is not known to have moved."""
-    if parked.version is None:
-        return False
-    ticket = stale.get(parked.ticket_id)
-    return parked.ticket_id <= seen_up_to if ticket is None else ticket.version != parked.version
+def _judge(ticket: Ticket, memory: Memory, policy: Policy, now: datetime, begun: Collection[int]) -> tuple[Word, str]:
+    parked = memory.parked.get(ticket.id)
+    if parked is None:
+        quiet = f"no activity for {(now - ticket.last_activity_at).days} days; {SPOKE[ticket.last_speaker]}"
+        return next(_left_alone(ticket, memory, policy, now), ("ask", quiet))
+    if moot := next(_protected(ticket, policy, now), None):
+        return "withdraw", moot[1]
+    if parked.version not in (None, ticket.version):
+        return "withdraw", "it has changed since it was asked"
+    return ("ask" if ticket.id in begun else "waiting"), "a person has been asked"
 
 
-def _last(stale: Sequence[Ticket], *, complete: bool) -> float:
-    if complete:
-        return float("inf")
-    return stale[-1].id if stale else 0
+def _left_alone(ticket: Ticket, memory: Memory, policy: Policy, now: datetime) -> Iterator[tuple[Word, str]]:
+    yield from _protected(ticket, policy, now)
+    if no := memory.declined.get(ticket.id):
+        how_long = f"until {no.until[:10]}" if no.until else "for good"
+        yield "declined", f"a person wants it left open {how_long}" + (f": {no.reason}" if no.reason else "")
+    if (until := memory.cooling.get(ticket.id)) and until > now:
+        yield "cooling", f"nobody answered the last question; not asked again before {_minute(until)}"
+
+
+def _protected(ticket: Ticket, policy: Policy, now: datetime) -> Iterator[tuple[Word, str]]:
+    """Why nobody may be asked about it, whatever was said before."""
+    if ticket.status != Status.OPEN:
+        yield "closed", "it is closed"
+    if ticket.protected_until and ticket.protected_until > now:
+        yield "protected", f"protected until {_minute(ticket.protected_until)}"
+    for name in sorted({*ticket.labels} & {*policy.exempt_labels}):
+        yield "exempt", f'the label "{name}" is exempt'
+    if ticket.assignee in policy.exempt_assignees:
+        yield "exempt", f"{ticket.assignee}'s tickets are exempt"
+    if ticket.priority in policy.exempt_priorities:
+        yield "exempt", f"priority {ticket.priority} is exempt"
+    if ticket.last_activity_at >= now - timedelta(days=policy.stale_after_days):
+        yield "active", f"active {_minute(ticket.last_activity_at)}, stale after {policy.stale_after_days} days"
+    if policy.spare_unanswered and ticket.last_speaker == Speaker.REQUESTER:
+        yield "waiting on us", "the requester spoke last, and nobody has answered"
+
+
+def _minute(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def to_text(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

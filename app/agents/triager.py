@@ -1,17 +1,19 @@
-"""The triager: once an hour it lists the stale tickets, and asks a person before it closes one."""
+"""The triager: once an hour it looks at the stale tickets, and asks a person before it closes one."""
 
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from app.agents.sweep_plan import Parked, Plan, Ticket, plan_sweep
-from app.runtime.durable.agent import Agent, Run, Settled
-from app.runtime.tools.results import Denied, Done, Pending, ToolResult, why
+from app.agents.answers import Answers
+from app.agents.policy import Policy
+from app.agents.sweep_plan import Ticket
+from app.agents.sweep_report import Kept, Progress, Summary, outcomes, sum_up
+from app.agents.sweep_view import CLOSE, Lookout, View
+from app.runtime.durable.agent import Agent, Settled
+from app.runtime.tools.results import Denied, ToolResult
 
-CLOSE = "tickets_close"
-PAGE, PAGES_MAX = 100, 5
 DECLINED_KEPT, SETTLED_KEPT = 10_000, 20
 
 
@@ -23,146 +25,126 @@ class SettledRecord(Struct, frozen=True):
     at: datetime
 
 
-class Summary(Struct, frozen=True):
-    """Always stale = asked + closed + refused + deferred. `error` says why a sweep saw nothing."""
-
-    at: datetime
-    open: int
-    stale: int
-    asked: int
-    closed: int
-    refused: int
-    deferred: int
-    error: str | None = None
-
-
 class TriagerState(Struct, frozen=True):
-    """`declined`: tickets a person wants left open, until when (None: always). `cooling`: nobody answered."""
+    """`declined`: tickets a person wants left open, until when (None: for good). `cooling`: nobody answered.
 
-    last_run_at: datetime | None = None
-    last_sweep: Summary | None = None
+    A cache: the approval rows are the truth of it. The newest 10,000 are kept; one that is forgotten is met again as
+    soon as the same version would be asked about.
+    """
+
     declined: dict[int, datetime | None] = {}
     cooling: dict[int, datetime] = {}
     settled: tuple[SettledRecord, ...] = ()
-
-
-class Listed(Struct, frozen=True):
-    tickets: list[Ticket]
-    open: int
-    stale: int
-    complete: bool
-    error: str | None = None
+    answers: Answers = Answers()
 
 
 class Triager(Agent[TriagerState]):
     state_type = TriagerState
-    rpc = ("sweep", "report")
+    rpc = ("sweep", "plan", "report")
+    reads = ("plan", "report")
 
-    def __init__(self, *, stale_after_days: int, max_asks_per_sweep: int, cool_down_hours: int) -> None:
+    def __init__(self, **policy: Any) -> None:
         """The policy, from config/triage.py."""
-        self.stale_after = timedelta(days=stale_after_days)
-        self.max_asks = max_asks_per_sweep
-        self.cool_down = timedelta(hours=cool_down_hours)
+        self.policy = msgspec.convert(policy, Policy)
 
     async def on_start(self) -> None:
         await self.schedule("0 * * * *", self.sweep)
 
     async def sweep(self) -> Summary:
-        """One round: list, plan, withdraw what is moot, ask. A sweep that a crash broke off continues the same run."""
+        """One round: look, plan, withdraw what is moot, ask. A sweep that a crash broke off continues the same run."""
         run = self.runs.begin(self.now())
-        listed = await self._stale_tickets()
-        parked = [
-            Parked(call.request_id, int(call.subject.removeprefix("ticket:")), (call.arguments or {}).get("version"))
-            for call in await self.tools.waiting()
-            if call.tool == CLOSE
-        ]
-        plan = self._plan(listed, parked, run)
+        lookout = self._lookout(run.taken)
+        so_far, view = await self._survey(lookout)
+        plan = lookout.plan(view)
         if plan.withdraw:
             await self.tools.withdraw(plan.withdraw, "the ticket has changed since")
         self.runs.take(run, (*run.taken, *(ticket.id for ticket in plan.ask if ticket.id not in run.taken)))
-        results = [
-            (ticket, await self.tools.call(CLOSE, {"ticket_id": ticket.id, "version": ticket.version}))
-            for ticket in plan.ask
-        ]
-        summary = _summarise(listed, [result for _, result in results], self.now())
-        self._remember(results, summary)
-        self.runs.finish(run, summary, self.now())
-        return summary
+        results = await self._ask(plan.ask)
+        self._remember(view, results)
+        told = outcomes(plan, results)
+        kept = sum_up(so_far, view, told, self.now())
+        self.runs.finish(run, kept, self.now(), details=told.verdicts)
+        return kept.summary
+
+    async def plan(self) -> dict[str, Any]:
+        """What a sweep would do now about which ticket, and why. Changes nothing."""
+        lookout = self._lookout()
+        _, view = await self._survey(lookout)
+        verdicts = lookout.plan(view).verdicts
+        return {"open": view.open, "stale": view.stale, "error": view.error, "verdicts": verdicts}
 
     async def report(self) -> dict[str, Any]:
-        """The state, and the calls that wait for a person."""
+        """The last sweep and how far its pass is, what waits, what people have said, and who waits for us."""
+        kept = self._last()
         waiting = [{"request_id": call.request_id, "subject": call.subject} for call in await self.tools.waiting()]
-        return structs.asdict(self.state) | {"parked": waiting}
+        return {
+            "last_run_at": kept and kept.summary.at,
+            "last_sweep": kept and kept.summary,
+            "progress": kept and kept.progress,
+            "waiting_on_us": kept.waiting_on_us if kept else (),
+            "parked": waiting,
+            "declined": self.state.declined,
+            "cooling": self.state.cooling,
+            "settled": self.state.settled,
+            "answers": self.state.answers.evidence(),
+        }
 
     async def on_tool_approval_settled(self, event: Settled) -> None:
-        ticket_id = event.arguments["ticket_id"]
+        ticket_id, now = event.arguments["ticket_id"], self.now()
         declined, cooling = self.state.declined, self.state.cooling
         if event.status == "rejected":
-            until = datetime.fromisoformat(event.until) if event.until else None
-            declined = _newest({**declined, ticket_id: until})
-        if event.status == "expired":
-            cooling = cooling | {ticket_id: self.now() + self.cool_down}
-        record = SettledRecord(event.request_id, event.tool, event.status, event.ran, self.now())
-        settled = (*self.state.settled, record)[-SETTLED_KEPT:]
-        self.set_state(structs.replace(self.state, declined=declined, cooling=cooling, settled=settled))
+            declined = _newest({**declined, ticket_id: _instant(event.until)})
+        elif event.status == "expired":
+            cooling = cooling | {ticket_id: now + timedelta(hours=self.policy.cool_down_hours)}
+        record = SettledRecord(event.request_id, event.tool, event.status, event.ran, now)
+        answers = self.state.answers.and_one(event.status, _instant(event.asked_at), _instant(event.decided_at))
+        self.set_state(TriagerState(declined, cooling, (*self.state.settled, record)[-SETTLED_KEPT:], answers))
 
-    async def _stale_tickets(self) -> Listed:
-        """Every stale ticket in id order, as far as PAGES_MAX pages reach."""
-        cutoff = self.now() - self.stale_after
-        query = {"status": "open", "inactive_since": _text(cutoff), "limit": PAGE}
-        tickets: list[Ticket] = []
-        body: dict[str, Any] = {}
-        for _ in range(PAGES_MAX):
-            result = await self.tools.call("tickets_index", query | ({"after": body["next"]} if body else {}))
-            if not isinstance(result, Done) or result.outcome.is_error:
-                return Listed([], 0, 0, complete=False, error=why(result))
-            body = result.outcome.body
-            tickets += msgspec.convert(body["tickets"], list[Ticket])
-            if body["next"] is None:
+    def _lookout(self, begun: tuple[int, ...] = ()) -> Lookout:
+        return Lookout(self.tools, self.policy, self.now(), self.state.declined, self.state.cooling, begun)
+
+    def _last(self) -> Kept | None:
+        report = self.runs.latest()
+        return msgspec.convert(report, Kept) if report else None
+
+    async def _survey(self, lookout: Lookout) -> tuple[Progress, View]:
+        """The pass so far, and what a sweep sees from there. Where nothing is left of it, a new pass begins."""
+        kept = self._last()
+        if kept and kept.progress.next:
+            view = await lookout.look(kept.progress.next)
+            if view.stretch or view.error:
+                return kept.progress, view
+        return Progress(), await lookout.look(None)
+
+    async def _ask(self, tickets: list[Ticket]) -> dict[int, ToolResult]:
+        """The answers, up to the first that says to stop asking."""
+        results: dict[int, ToolResult] = {}
+        for ticket in tickets:
+            result = await self.tools.call(CLOSE, {"ticket_id": ticket.id, "version": ticket.version})
+            results[ticket.id] = result
+            if isinstance(result, Denied) and result.stops:
                 break
-        return Listed(tickets, body["open"], body["stale"], complete=body["next"] is None)
+        return results
 
-    def _plan(self, listed: Listed, parked: list[Parked], run: Run) -> Plan:
-        return plan_sweep(
-            listed.tickets,
-            complete=listed.complete,
-            parked=parked,
-            declined=self.state.declined,
-            cooling=self.state.cooling,
-            now=self.now(),
-            cap=self.max_asks,
-            begun=run.taken,
-        )
-
-    def _remember(self, results: list[tuple[Ticket, ToolResult]], summary: Summary) -> None:
-        """A sweep that meets a live rejection remembers it, so that it costs no call the next time."""
+    def _remember(self, view: View, results: dict[int, ToolResult]) -> None:
+        """Refusals that were met, and not those that stand no more."""
         met = {
-            ticket.id: datetime.fromisoformat(result.until) if result.until else None
-            for ticket, result in results
+            ticket_id: _instant(result.until)
+            for ticket_id, result in results.items()
             if isinstance(result, Denied) and result.rejected
         }
-        self.set_state(
-            structs.replace(
-                self.state,
-                last_run_at=summary.at,
-                last_sweep=summary,
-                declined=_newest({**self.state.declined, **met}),
-                cooling={ticket_id: at for ticket_id, at in self.state.cooling.items() if at > summary.at},
-            )
-        )
-
-
-def _summarise(listed: Listed, results: list[ToolResult], now: datetime) -> Summary:
-    asked = sum(isinstance(result, Pending) for result in results)
-    closed = sum(isinstance(result, Done) and not result.outcome.is_error for result in results)
-    refused = len(results) - asked - closed
-    deferred = listed.stale - len(results)
-    return Summary(now, listed.open, listed.stale, asked, closed, refused, deferred, listed.error)
+        over = {ticket.id for ticket in view.stretch} - view.memory.declined.keys()
+        declined = {number: until for number, until in self.state.declined.items() if number not in over}
+        cooling = {number: until for number, until in self.state.cooling.items() if until > self.now()}
+        state = TriagerState(_newest({**declined, **met}), cooling, self.state.settled, self.state.answers)
+        if state != self.state:
+            self.set_state(state)
 
 
 def _newest(declined: dict[int, datetime | None]) -> dict[int, datetime | None]:
-    return dict(list(declined.items())[-DECLINED_KEPT:])
+    """The latest refusal last, and the oldest forgotten."""
+    return dict([*declined.items()][-DECLINED_KEPT:])
 
 
-def _text(at: datetime) -> str:
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

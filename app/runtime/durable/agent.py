@@ -15,7 +15,7 @@ from app.runtime.durable.storage import Row, Storage
 from app.runtime.instants import Clock
 from app.runtime.tools.client import Tools
 
-__all__ = ["Agent", "Context", "Run", "Settled"]  # all that an agent's module needs of this package
+__all__ = ["Agent", "Context", "Run", "Settled", "Tools"]  # all that an agent's module needs of this package
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -36,11 +36,13 @@ class Context(Generic[S]):
 class Agent(Generic[S]):
     """One turn runs at a time, so a method may read the state, await, and write it.
 
-    `rpc` names the methods that `host.get(agent, instance).call(...)` may reach.
+    `rpc` names the methods that `host.get(agent, instance).call(...)` may reach; those in `reads` change nothing, so
+    their turn writes nothing either.
     """
 
     state_type: ClassVar[type[msgspec.Struct]]
     rpc: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[tuple[str, ...]] = ()
 
     _context: Context[S]  # set by the host, before anything else happens
 

@@ -72,7 +72,7 @@ class Instance:
         """Run one of the agent's `rpc` methods as a turn. Its answer comes back as plain JSON values."""
         if method not in self._agent.rpc:
             raise WiringError(f"{type(self._agent).__name__} offers {', '.join(self._agent.rpc)}, not {method}.")
-        async with self._turn(method, trace):
+        async with self._turn(method, trace, reading=method in self._agent.reads):
             return plain(await getattr(self._agent, method)())
 
     async def alarm(self) -> None:
@@ -98,17 +98,19 @@ class Instance:
             await self._delivery.deliver(self._ledger.ids())
 
     @asynccontextmanager
-    async def _turn(self, what: str, trace: str | None = None) -> AsyncIterator[None]:
+    async def _turn(self, what: str, trace: str | None = None, *, reading: bool = False) -> AsyncIterator[None]:
+        """`reading`: it changes nothing, so nothing is started for it either, and the alarm stays as it is."""
         async with self._lock:
             if self._stopping():
                 raise Stopping
             with invocation.begin(trace or self._new_trace()) as own:
-                if not self._started:
+                if not self._started and not reading:
                     await self._start()
                 try:
                     yield
                 finally:
-                    self._set_alarm(self._next_at())
+                    if not reading:
+                        self._set_alarm(self._next_at())
                     if own.statements:
                         log.info("turn", what=what, instance=self._agent.name, statements=own.statements)
 

@@ -39,9 +39,19 @@ class Runs:
         self._storage.sql("UPDATE runs SET taken = ? WHERE id = ?", json.dumps(items), run.id)
         reached(Step.RUN)
 
-    def finish(self, run: Run, report: Any, now: datetime) -> None:
-        self._storage.sql(
-            "UPDATE runs SET finished_at = ?, report = ? WHERE id = ?", to_text(now), json.dumps(plain(report)), run.id
-        )
+    def latest(self) -> Any:
+        """The report of the last run that finished; None when none has."""
+        rows = self._storage.sql("SELECT report FROM runs WHERE finished_at IS NOT NULL ORDER BY id DESC LIMIT 1")
+        return json.loads(rows[0]["report"]) if rows else None
+
+    def finish(self, run: Run, report: Any, now: datetime, details: Any = None) -> None:
+        """`report` is the sum of it, read often; `details` is the rest, kept as long."""
+        told, rest = json.dumps(plain(report)), json.dumps(plain(details))
+        self._storage.atomically(lambda: self._finish(run, told, rest, to_text(now)))
         reached(Step.RUN)
-        self._storage.sql("DELETE FROM runs WHERE id <= ?", run.id - KEPT)
+
+    def _finish(self, run: Run, report: str, details: str, at: str) -> None:
+        self._storage.sql("UPDATE runs SET finished_at = ?, report = ? WHERE id = ?", at, report, run.id)
+        self._storage.sql("INSERT OR REPLACE INTO run_details (run_id, details) VALUES (?, ?)", run.id, details)
+        for table, column in (("runs", "id"), ("run_details", "run_id")):
+            self._storage.sql(f"DELETE FROM {table} WHERE {column} <= ?", run.id - KEPT)  # noqa: S608 (our own names)

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS ledger (
   next_check_at TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (
   id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, taken TEXT NOT NULL, finished_at TEXT, report TEXT);
+CREATE TABLE IF NOT EXISTS run_details (run_id INTEGER PRIMARY KEY, details TEXT NOT NULL);
 """
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Reason = Literal["scope", "rate-limit", "approval"]
+Reason = Literal["scope", "rate-limit", "approval", "halted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,13 @@ class Denied:
     reason: Reason
     message: str
     rejected: bool = False
+    at_limit: bool = False
     until: str | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether the caller's next call would be denied as this one was, so that it had better stop."""
+        return self.at_limit or self.reason in ("rate-limit", "halted")
 
 
 @dataclass(frozen=True, slots=True)
