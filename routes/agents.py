@@ -15,6 +15,12 @@ async def show_triager(host: NamedDependency[Host]) -> dict[str, Any]:
     return {"report": await host.get("triager", "main").call("report")}
 
 
+@get("/ops/agents/triager/verdicts", name="agents.triager.verdicts", guards=[person])
+async def show_verdicts(host: NamedDependency[Host]) -> dict[str, Any]:
+    """What the last sweep decided about each ticket it looked at, and why."""
+    return {"verdicts": await host.get("triager", "main").call("verdicts")}
+
+
 @post("/ops/agents/triager/sweep", name="agents.triager.sweep", guards=[operator], status_code=200)
 async def sweep_now(host: NamedDependency[Host]) -> dict[str, Any]:
     return {"swept": await host.get("triager", "main").call("sweep")}
@@ -26,4 +32,4 @@ async def deny() -> None:
     raise PermissionDeniedException("Agents cannot be reached here. Nothing was executed. See: /ops/agents/triager")
 
 
-routes = (show_triager, sweep_now, deny)
+routes = (show_triager, show_verdicts, sweep_now, deny)

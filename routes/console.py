@@ -127,6 +127,11 @@ async def panels(desk: NamedDependency[Desk]) -> Response[str]:
     return await desk.show("_fragment.html", part="_panels.html")
 
 
+@get("/console/sweep", name="console.verdicts")
+async def verdicts(desk: NamedDependency[Desk]) -> Response[str]:
+    return page("sweep.html", verdicts=await desk.agent.call("verdicts"), now=desk.now)
+
+
 @post("/console/approvals/{request_id:str}/approve", name="console.approve", guards=[operator], status_code=200)
 async def approve(
     request_id: FromPath[str],
@@ -175,7 +180,7 @@ async def _sweep(agent: Stub) -> None:
 
 routes = Router(
     "/",
-    route_handlers=[index, panels, approve, reject, ask_again, sweep],
+    route_handlers=[index, panels, verdicts, approve, reject, ask_again, sweep],
     guards=[console],
     dependencies={"desk": Provide(desk)},
     include_in_schema=False,

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from app.agents.answers import Answers
 from app.agents.policy import Policy
-from app.agents.sweep_plan import Ticket
+from app.agents.sweep_plan import Ticket, Verdict
 from app.agents.sweep_report import Kept, Progress, Summary, outcomes, sum_up
 from app.agents.sweep_view import CLOSE, Lookout, View
 from app.runtime.durable.agent import Agent, Settled
@@ -40,8 +40,8 @@ class TriagerState(Struct, frozen=True):
 
 class Triager(Agent[TriagerState]):
     state_type = TriagerState
-    rpc = ("sweep", "plan", "report")
-    reads = ("plan", "report")
+    rpc = ("sweep", "plan", "report", "verdicts")
+    reads = ("plan", "report", "verdicts")
 
     def __init__(self, **policy: Any) -> None:
         """The policy, from config/triage.py."""
@@ -88,6 +88,10 @@ class Triager(Agent[TriagerState]):
             "settled": self.state.settled,
             "answers": self.state.answers.evidence(),
         }
+
+    async def verdicts(self) -> list[Verdict]:
+        """What the last sweep decided about each ticket it looked at, and why."""
+        return self.runs.details() or []
 
     async def on_tool_approval_settled(self, event: Settled) -> None:
         ticket_id, now = event.arguments["ticket_id"], self.now()

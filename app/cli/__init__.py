@@ -21,7 +21,7 @@ COMMANDS = {
     "import": ("app.cli.tickets", "Import tickets from a CSV file."),
     "user": ("app.cli.people", "Add, list and disable people."),
     "token": ("app.cli.people", "Issue, list and revoke tokens."),
-    "sweep": ("app.cli.agent", "Let the triager look at the queue now."),
+    "sweep": ("app.cli.sweep", "Let the triager look at the queue now."),
     "agent": ("app.cli.agent", "Look at the agents' instances, and wake one."),
     "tool": ("app.cli.agent", "List what an agent can call."),
     "key": ("app.cli.key", "Print a new APP_KEY, or re-seal what waits under it."),

@@ -1,4 +1,4 @@
-"""`triager sweep`, `triager agent` and `triager tool list`: the agents, their instances, and what they can call."""
+"""`triager agent` and `triager tool list`: the agents, their instances, and what they can call."""
 
 from typing import Any
 
@@ -6,11 +6,10 @@ import rich_click as click
 
 from app.cli import common
 from app.cli.operations import perform
-from app.domain import Refusal
+from app.cli.verdicts import print_verdicts
 from app.main import look
 from app.web.tracing import configure_logs
 
-COUNTERS = ("open", "stale", "asked", "closed", "refused", "deferred")
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 instance_argument = click.argument("instance", metavar="AGENT/INSTANCE")
 
@@ -21,19 +20,6 @@ def ask(operation: str, argument: Any = None) -> Any:
     common.check_schema(settings)
     configure_logs()
     return common.run(perform(settings, operation, argument))
-
-
-@click.command("sweep")
-@as_json_option
-def sweep(as_json: bool) -> None:
-    """Let the triager look at the queue now: through the running host, or, when none runs, in one turn of its own."""
-    summary = ask("sweep")
-    if as_json:
-        common.print_json(summary)
-    else:
-        click.echo(", ".join(f"{name} {summary[name]}" for name in COUNTERS))
-    if summary["error"]:
-        raise Refusal(f"The sweep saw nothing: {summary['error']}")
 
 
 @click.group("agent")
@@ -88,16 +74,20 @@ def agent_wake(instance: str, as_json: bool) -> None:
 
 @agent.command("runs")
 @instance_argument
+@click.option("--run", "number", type=int, help="Only this run, with its verdict on every ticket it looked at.")
 @as_json_option
-def agent_runs(instance: str, as_json: bool) -> None:
+def agent_runs(instance: str, number: int | None, as_json: bool) -> None:
     """List the runs that an instance keeps, newest first, each with its report."""
-    found = ask("agent runs", instance)
+    found = ask("agent runs", {"instance": instance, "run": number})
     if as_json:
         common.print_json(found)
         return
     for run in found:
-        counters = ", ".join(f"{name} {value}" for name, value in (run["report"] or {}).items() if name != "at")
+        report = run["report"] or {}
+        counters = ", ".join(f"{name} {value}" for name, value in report.items() if isinstance(value, int | str))
         click.echo(f"{run['id']}  {run['started_at']}  {counters or 'under way, or broken off'}")
+        if number is not None:
+            print_verdicts(run["details"] or [])
 
 
 @click.group("tool")
@@ -129,4 +119,4 @@ def tool_list(as_json: bool) -> None:
         click.echo(f"{one['name']:<15} {one['method']:<5} {one['path']:<28} {approval}")
 
 
-commands: list[click.Command] = [sweep, agent, tool]
+commands: list[click.Command] = [agent, tool]

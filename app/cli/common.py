@@ -52,3 +52,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 def print_json(value: object) -> None:
     """One JSON document on stdout."""
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def printable(text: str) -> str:
+    """As it may stand on a terminal: control, hidden and reordering characters as escapes."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

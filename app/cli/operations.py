@@ -62,6 +62,10 @@ async def _sweep(system: System, _: Any) -> Any:
     return await system.host.get("triager", MAIN).call("sweep")
 
 
+async def _plan(system: System, _: Any) -> Any:
+    return await system.host.get("triager", MAIN).call("plan")
+
+
 async def _list(system: System, _: Any) -> Any:
     """Every instance there is, those of agents that are registered no more too."""
     known = _instances(system).known()
@@ -92,8 +96,9 @@ async def _wake(system: System, name: Any) -> Any:
     return {"agent": agent, "instance": instance, "waiting": len(_instances(system).parked(agent, instance))}
 
 
-async def _runs(system: System, name: Any) -> Any:
-    return _instances(system).runs(*_known(system, name))
+async def _runs(system: System, asked: Any) -> Any:
+    """Of all runs the reports, of one its verdicts too."""
+    return _instances(system).runs(*_known(system, asked["instance"]), asked["run"])
 
 
 async def _backup(system: System, file: Any) -> Any:
@@ -116,6 +121,7 @@ def _instances(system: System) -> Instances:
 
 OPERATIONS: dict[str, Operation] = {
     "sweep": _sweep,
+    "plan": _plan,
     "agent list": _list,
     "agent show": _show,
     "agent wake": _wake,

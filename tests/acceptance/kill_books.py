@@ -185,7 +185,7 @@ def _asked_twice(books: Books) -> Iterator[str]:
 
 
 def _sums(books: Books) -> Iterator[str]:
-    for report in books.reports + [state["last_sweep"] for state in books.states.values() if state.get("last_sweep")]:
+    for report in books.reports:
         if report["stale"] != sum(report[name] for name in ("asked", "closed", "refused", "deferred")):
             yield f"sum: {report}"
         if report["asked"] > CAP:

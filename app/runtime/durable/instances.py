@@ -51,12 +51,14 @@ class Instances:
         query = "SELECT request_id, tool, subject, checks, next_check_at FROM ledger ORDER BY rowid"
         return self._read(agent, instance, query)
 
-    def runs(self, agent: str, instance: str) -> list[Row]:
-        """The kept runs, newest first, each with the report it ended with."""
-        rows = self._read(
-            agent, instance, "SELECT id, started_at, finished_at, taken, report FROM runs ORDER BY id DESC"
-        )
-        return [row | {name: _json(row[name]) for name in ("taken", "report")} for row in rows]
+    def runs(self, agent: str, instance: str, number: int | None = None) -> list[Row]:
+        """The kept runs, newest first, each with the report it ended with; or one of them, with its details too."""
+        kept = "SELECT id, started_at, finished_at, taken, report FROM runs ORDER BY id DESC"
+        if number is not None:
+            kept = f"SELECT * FROM runs LEFT JOIN run_details ON run_id = id WHERE id = {number:d}"  # noqa: S608 (a number)
+        rows = self._read(agent, instance, kept)
+        parsed = ("taken", "report", "details")
+        return [row | {name: _json(row[name]) for name in parsed if name in row} for row in rows]
 
     async def reseal(self, agent: str, instance: str, cipher: Cipher) -> Resealed:
         """Write the instance's ledger anew under the first key. No host may run."""

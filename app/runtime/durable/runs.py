@@ -44,6 +44,11 @@ class Runs:
         rows = self._storage.sql("SELECT report FROM runs WHERE finished_at IS NOT NULL ORDER BY id DESC LIMIT 1")
         return json.loads(rows[0]["report"]) if rows else None
 
+    def details(self) -> Any:
+        """The details of the last run that finished; None when there are none."""
+        rows = self._storage.sql("SELECT details FROM run_details ORDER BY run_id DESC LIMIT 1")
+        return json.loads(rows[0]["details"]) if rows else None
+
     def finish(self, run: Run, report: Any, now: datetime, details: Any = None) -> None:
         """`report` is the sum of it, read often; `details` is the rest, kept as long."""
         told, rest = json.dumps(plain(report)), json.dumps(plain(details))
