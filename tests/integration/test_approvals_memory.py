@@ -12,10 +12,12 @@ from sqlalchemy import text
 
 from app.runtime.instants import from_text, to_text
 from app.runtime.principal import Principal
-from app.runtime.tools.approvals import Rejection
+from app.runtime.tools.approvals import Approval, NewRequest, Rejection
 from app.runtime.tools.client import Tools
+from app.runtime.tools.fingerprint import fingerprint
 from app.runtime.tools.results import Pending
 from app.services.approval_gate import REMEMBERED
+from app.services.approval_store import DatabaseApprovalStore
 from tests.support import a_ticket, ago, an_approval
 from tests.support_tools import statements
 from tests.world import World, a_world, awake
@@ -253,3 +255,22 @@ async def test_a_no_to_one_instance_lets_another_ask_about_the_same_ticket(world
     await heard(world)
     assert (await close(world, ticket)).rejected
     assert isinstance(await close(world, ticket, instance="night"), Pending)
+
+
+async def test_a_token_is_refused_the_call_that_was_rejected_and_no_other(world: World) -> None:
+    store = DatabaseApprovalStore(world.system.db, 3600)
+
+    async def ask(request_id: str, version: int, key: str = "token:7") -> Approval | None:
+        call = {"ticket_id": 1, "version": version}
+        request = NewRequest(request_id, CLOSE, call, fingerprint(call), key, "ticket:1", {})
+        return await store.ask(request, world.clock.at)
+
+    assert await ask("first", 1) is None
+    await reject(world, "first", until_at=ago(-3), reason="not this one")
+    met = await ask("again", 1)
+    assert met is not None
+    assert (met.id, met.status, met.until, met.reason) == ("first", "rejected", ago(-3), "not this one")
+    assert await ask("newer", 2) is None
+    assert await ask("another's", 1, "token:8") is None
+    assert (await ask_again(world, "first")).status_code == 200
+    assert await ask("once more", 1) is None
