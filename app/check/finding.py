@@ -1,4 +1,4 @@
-"""What a check found. The message says where, what is wrong, and what to do."""
+"""What a check found: which rule, how bad, where, and in words what is wrong and what to do."""
 
 from typing import Literal
 
@@ -6,14 +6,17 @@ from msgspec import Struct
 
 
 class Finding(Struct, frozen=True):
-    level: Literal["fail", "warn"]
-    key: str
+    """`where` is `path:line`, or only a path, or empty where nobody can know."""
+
+    rule: str
+    level: Literal["error", "warning"]
+    where: str
     message: str
 
 
-def fail(key: str, message: str) -> Finding:
-    return Finding("fail", key, message)
+def error(rule: str, where: str, message: str) -> Finding:
+    return Finding(rule, "error", where, message)
 
 
-def warn(key: str, message: str) -> Finding:
-    return Finding("warn", key, message)
+def warning(rule: str, where: str, message: str) -> Finding:
+    return Finding(rule, "warning", where, message)

@@ -2,9 +2,11 @@
 
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 
-from app.check.finding import Finding, fail
+from app.check.finding import Finding, error
 from app.check.imports import Import, imports, module_name
+from app.check.tree import Tree
 
 FLOORS = (  # highest first; entries on one line are neighbours
     ("app.cli",),
@@ -33,40 +35,34 @@ ONLY = {  # of ours, these may import nothing else; of other people's code, agen
         "msgspec",
     ),
 }
-EXCEPTIONS = {  # (module, target): the reason
+EXCEPTIONS = {  # (module, target): the reason why a function imports it
     ("app.main", "app.mcp.endpoint.endpoint"): "app/mcp can be deleted",
     ("app.mcp.endpoint", "app.mcp.server.serving"): "the SDK takes a second to import; only who uses /mcp waits for it",
-    (
-        "app.check.cli",
-        "app.check.routes.findings",
-    ): "--arch reads sources only, also those of an app that does not start",
 }
 
 
-def floor_findings(path: str, source: str) -> Iterator[Finding]:
-    """The imports of one file that break a rule. `path` is relative to the project, with slashes."""
-    module = module_name(path)
-    entry = _entry(module)
-    found = list(imports(path, source))
-    if entry is None:
-        if source.strip():
-            yield fail(
-                "floor-unknown", f"{path} stands on no floor. Move it, or add it to FLOORS in app/check/floors.py."
+def floor_findings(tree: Tree) -> Iterator[Finding]:
+    """The imports that break a rule, file by file."""
+    for path, module in tree.modules():
+        entry = _entry(module_name(path))
+        if entry:
+            for each in imports(path, module):
+                if (module_name(path), each.target) not in EXCEPTIONS:
+                    yield from _broken(f"{path}:{each.line}", entry, each)
+        elif module.body:
+            yield error(
+                "floor-unknown", path, "It stands on no floor. Move it, or add it to FLOORS in app/check/floors.py."
             )
-        return
-    for each in found:
-        if (module, each.target) not in EXCEPTIONS:
-            yield from _broken(f"{path}:{each.line}", entry, each)
 
 
 def _broken(where: str, entry: str, found: Import) -> Iterator[Finding]:
     target = found.target
     if found.in_function:
-        yield fail("floor-function", f"{where}: {target} is imported inside a function. Import it at the top.")
+        yield error("floor-function", where, f"{target} is imported inside a function. Import it at the top.")
     if not _allowed(entry, target):
-        yield fail("floor-only", f"{where}: {entry} may not import {target}, only {', '.join(_only(entry))}.")
+        yield error("floor-only", where, f"{entry} may not import {target}, only {', '.join(_only(entry))}.")
     elif target.partition(".")[0] in OURS and (problem := _direction(entry, target)):
-        yield fail("floor", f"{where}: {entry} may not import {target}: {problem}")
+        yield error("floor", where, f"{entry} may not import {target}: {problem}")
 
 
 def _direction(entry: str, target: str) -> str | None:
@@ -94,6 +90,7 @@ def _only(entry: str) -> tuple[str, ...]:
     return next((allowed for prefix, allowed in ONLY.items() if _within(entry, prefix)), ())
 
 
+@lru_cache(maxsize=10_000)
 def _entry(module: str) -> str | None:
     """The longest entry of FLOORS that holds the module."""
     return max((e for floor in FLOORS for e in floor if _within(module, e)), key=len, default=None)

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 
@@ -18,11 +19,12 @@ def module_name(path: str) -> str:
     return ".".join(PurePosixPath(path.removesuffix("/__init__.py")).with_suffix("").parts)
 
 
-def imports(path: str, source: str) -> Iterator[Import]:
+@lru_cache(maxsize=1_000)
+def imports(path: str, module: ast.Module) -> tuple[Import, ...]:
     package = module_name(path).split(".")
     if not path.endswith("/__init__.py"):
         package.pop()
-    return _walk(ast.parse(source, path), package, in_function=False)
+    return tuple(_walk(module, package, in_function=False))
 
 
 def _walk(node: ast.AST, package: list[str], *, in_function: bool) -> Iterator[Import]:

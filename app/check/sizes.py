@@ -4,11 +4,13 @@ A line counts when it holds code. Blank lines, comments and docstrings are there
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
-from app.check.finding import Finding, fail
+from app.check.finding import Finding, error
+from app.check.tree import Tree, parsed
 
 LIMIT = 2_500  # lines of code
 SUMS = {
@@ -24,6 +26,7 @@ SUMS = {
     ),
     "runtime": ("app/runtime/",),
 }
+PARTS = tuple(part for parts in SUMS.values() for part in parts)
 
 
 class Size(Struct, frozen=True):
@@ -32,18 +35,27 @@ class Size(Struct, frozen=True):
     limit: int
 
 
-def sizes(sources: Mapping[str, str]) -> list[Size]:
-    """Both sums. `sources` maps a path to its text; templates/static/ does not count."""
-    lines = {path: code_lines(path, text) for path, text in sources.items() if not path.startswith("templates/static/")}
+def size_findings(tree: Tree) -> Iterator[Finding]:
+    for size in sizes(tree):
+        if size.lines >= size.limit:
+            said = f"{size.what}: {size.lines} lines of code; it stays under {size.limit}."
+            yield error("size", "", f"{said} Find what can go, or move down.")
+
+
+def sizes(tree: Tree) -> list[Size]:
+    """Both sums; templates/static/ does not count."""
+    counted = {path: text for path, text in tree.files.items() if not path.startswith("templates/static/")}
+    lines = {path: code_lines(path, text) for path, text in counted.items() if path.startswith(PARTS)}
     return [
         Size(what, sum(count for path, count in lines.items() if path.startswith(parts)), LIMIT)
         for what, parts in SUMS.items()
     ]
 
 
+@lru_cache(maxsize=1_000)
 def code_lines(path: str, text: str) -> int:
     """Lines that are not blank; in Python, none of a comment or docstring either."""
-    prose = set(_docstring_lines(text)) if path.endswith(".py") else set()
+    prose = set(_docstring_lines(path, text)) if path.endswith(".py") else set()
     comment = "#" if path.endswith(".py") else "{#"
     return sum(
         bool(line.strip()) and not line.strip().startswith(comment) and number not in prose
@@ -51,17 +63,10 @@ def code_lines(path: str, text: str) -> int:
     )
 
 
-def _docstring_lines(text: str) -> Iterator[int]:
-    for node in ast.walk(ast.parse(text)):
+def _docstring_lines(path: str, text: str) -> Iterator[int]:
+    module = parsed(path, text)
+    for node in ast.walk(module) if isinstance(module, ast.Module) else ():
         match node:
             case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef() if ast.get_docstring(node):
                 first = node.body[0]
                 yield from range(first.lineno, (first.end_lineno or first.lineno) + 1)
-
-
-def size_findings(found: list[Size]) -> list[Finding]:
-    return [
-        fail("size", f"{size.what}: {size.lines} lines; it stays under {size.limit}. Find what can go, or move down.")
-        for size in found
-        if size.lines >= size.limit
-    ]
