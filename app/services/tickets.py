@@ -1,9 +1,11 @@
 """The life of a ticket. Each verb's rule is one UPDATE whose returned row is the verdict; its event follows.
 
-`version` rises with what a decision to close rests on: status, title, protection and public comments of people.
+`version` rises with what a decision to close rests on: status, title, protection, public comments of people, and an
+edit that makes the ticket exempt under the policy.
 Activity rises with public comments of people and with reopening.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NoReturn, cast
 
@@ -18,6 +20,7 @@ from app.schemas import AddComment, CommentOut, CreateTicket, EditTicket, Previe
 from app.services import events
 from app.services.checked import instant
 from app.services.ticket_list import COLUMNS, labels, ticket_out, tickets
+from config.triage import POLICY
 from db.schema import ApprovalRow, CommentRow
 
 approvals = cast("Table", ApprovalRow.__table__)
@@ -60,10 +63,7 @@ def edit(session: Session, ticket_id: int, data: EditTicket, *, by: Principal, n
     if given.get("protected_until"):
         instant("protected_until", given["protected_until"])
     values = {name: value for name, value in given.items() if name != "labels"}
-    weighty = [
-        tickets.c[name].is_distinct_from(values[name]) for name in ("title", "protected_until") if name in values
-    ]
-    if weighty:
+    if weighty := list(_weighty(given)):
         values["version"] = tickets.c.version + case((or_(*weighty), 1), else_=0)
     ticket = _change(session, ticket_id, *_seen_at(data.version), updated_at=to_text(now), **values)
     if ticket is None:
@@ -73,6 +73,18 @@ def edit(session: Session, ticket_id: int, data: EditTicket, *, by: Principal, n
         ticket.labels = _label(session, ticket_id, given["labels"])
     _record(session, ticket_id, "edited", by, now, given)
     return ticket
+
+
+def _weighty(given: dict[str, Any]) -> Iterator[ColumnElement[bool]]:
+    """For each part of an edit on which a decision may rest: whether the ticket was otherwise before."""
+    for name in ("title", "protected_until"):
+        if name in given:
+            yield tickets.c[name].is_distinct_from(given[name])
+    for name, exempt in (("assignee", "exempt_assignees"), ("priority", "exempt_priorities")):
+        if given.get(name) in POLICY[exempt]:
+            yield tickets.c[name].is_distinct_from(given[name])
+    for label in set(POLICY["exempt_labels"]).intersection(given.get("labels", ())):
+        yield ~exists().where(labels.c.ticket_id == tickets.c.id, labels.c.label == label)
 
 
 def comment(session: Session, ticket_id: int, data: AddComment, *, by: Principal, now: datetime) -> CommentOut:

@@ -14,6 +14,7 @@ from app.runtime import invocation
 from app.runtime.instants import to_text
 from app.schemas import AddComment, CreateTicket, EditTicket
 from app.services import tickets
+from config.triage import POLICY
 from db.engine import Database
 from db.schema import ApprovalRow, EventRow, TicketRow
 
@@ -36,6 +37,13 @@ def do(database: Database, now: datetime) -> Do:
         return await database.write(verb, *args, **({"by": OPERATOR, "now": now} | kwargs))
 
     return do
+
+
+@pytest.fixture
+def policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(POLICY, "exempt_assignees", ["Legal", "Audit"])
+    monkeypatch.setitem(POLICY, "exempt_priorities", ["urgent"])
+    monkeypatch.setitem(POLICY, "exempt_labels", ["keep-open", "hold"])
 
 
 async def test_a_new_ticket_is_open_at_version_one_and_waits_on_us(do: Do, now: datetime) -> None:
@@ -89,15 +97,45 @@ async def test_an_event_keeps_the_trace_of_its_request(do: Do, database: Databas
         (EditTicket(protected_until=ago(-5)), 2),
         (EditTicket(protected_until=None), 1),  # as it was
         (EditTicket(title="Login page fails", protected_until=ago(-5)), 2),
-        (EditTicket(assignee="Bo", labels=["x"], body="More", priority="urgent", category="bug", requester="Ana"), 1),
+        (EditTicket(assignee="Bo", labels=["x"], body="More", priority="high", category="bug", requester="Ana"), 1),
+        (EditTicket(assignee="Legal"), 2),  # exempt
+        (EditTicket(priority="urgent"), 2),
+        (EditTicket(labels=["x", "hold", "keep-open"]), 2),
+        (EditTicket(assignee="Legal", priority="urgent", labels=["keep-open"], title="Login page fails"), 2),
     ],
 )
+@pytest.mark.usefixtures("policy")
 async def test_the_version_rises_only_with_what_a_decision_rests_on(
     do: Do, database: Database, edit: EditTicket, version: int
 ) -> None:
     ticket_id = await database.write(a_ticket)
     ticket = await do(tickets.edit, ticket_id, edit)
     assert (ticket.version, ticket.last_activity_at) == (version, ago(12))
+
+
+@pytest.mark.parametrize(
+    ("edit", "version"),
+    [
+        (EditTicket(assignee="Legal", priority="urgent", labels=["keep-open", "x"]), 1),  # as it was
+        (EditTicket(assignee=None, priority="low", labels=[]), 1),  # no longer exempt: another sweep may ask
+        (EditTicket(assignee="Audit"), 2),  # for a reason of its own
+        (EditTicket(labels=["keep-open", "hold"]), 2),
+    ],
+)
+@pytest.mark.usefixtures("policy")
+async def test_what_was_exempt_before_is_not_made_exempt(
+    do: Do, database: Database, edit: EditTicket, version: int
+) -> None:
+    ticket_id = await database.write(a_ticket, assignee="Legal", priority="urgent", labels=("keep-open",))
+    assert (await do(tickets.edit, ticket_id, edit)).version == version
+
+
+@pytest.mark.usefixtures("policy")
+async def test_an_edit_that_makes_exempt_spends_no_statement_more(do: Do, database: Database) -> None:
+    ticket_id = await database.write(a_ticket)
+    with invocation.begin("a" * 32) as spent:
+        await do(tickets.edit, ticket_id, EditTicket(assignee="Legal", priority="urgent", title="Login page fails"))
+    assert spent.statements == 2  # the ticket, the event
 
 
 async def test_an_edit_replaces_the_labels_and_shows_what_is_stored(do: Do, database: Database, now: datetime) -> None:
