@@ -5,6 +5,7 @@ second to import, so it is loaded by the first request that gets this far, and n
 """
 
 import json
+from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -22,8 +23,9 @@ from litestar.exceptions import (
 )
 from litestar.handlers import ASGIRouteHandler, BaseRouteHandler
 from litestar.response.base import ASGIResponse
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.types import Receive, Scope, Send
 
+from app.runtime.tools.dispatch import ASGIApp, Message
 from app.runtime.tools.pipeline import Pipeline
 from app.web.strict import no_repeated_key
 
@@ -119,11 +121,12 @@ def _load(pipeline: Pipeline) -> ASGIApp:
     return serving(pipeline)
 
 
-def _once(body: bytes, receive: Receive) -> Receive:
+def _once(body: bytes, receive: Any) -> Callable[[], Awaitable[Message]]:
     """What the SDK receives: the body that was read already, then whatever comes after it."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:
-        return messages.pop() if messages else await receive()
+        message: Message = messages.pop() if messages else await receive()
+        return message
 
     return again

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from litestar.types import ASGIApp, Receive, Scope, Send
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -19,6 +18,7 @@ from app.mcp.answers import answer
 from app.mcp.listing import Listing
 from app.runtime.principal import Principal
 from app.runtime.tools.budget import Meters
+from app.runtime.tools.dispatch import ASGIApp
 from app.runtime.tools.pipeline import Caller, Pipeline
 
 CALLS_PER_MINUTE, WRITES_PER_MINUTE = 60, 20  # of one token
@@ -35,7 +35,7 @@ def serving(pipeline: Pipeline) -> ASGIApp:
 
     def caller(context: Context) -> Caller:
         principal: Principal = context.request.scope["user"]  # type: ignore[union-attr]  # there is one over HTTP
-        return Caller(principal, tuple(principal.abilities), meters.of(principal.key), parking=None)
+        return Caller(principal, tuple(principal.abilities), meters.of(principal.key), parking=None, surface="mcp")
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=listing.of(caller(context)))
@@ -56,9 +56,9 @@ def serving(pipeline: Pipeline) -> ASGIApp:
         get_tool_input_schema=lambda _: None,  # no tool takes arguments in headers; the SDK would list them all to see
     )
 
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Any, receive: Any, send: Any) -> None:
         manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with manager.run():
-            await manager.handle_request(scope, receive, send)  # type: ignore[arg-type]  # ASGI, as Starlette spells it
+            await manager.handle_request(scope, receive, send)
 
     return serve

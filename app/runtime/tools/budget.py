@@ -14,19 +14,20 @@ class Meter:
     """
 
     def __init__(self, calls_per_minute: int, writes_per_minute: int | None = None) -> None:
-        self.calls_per_minute = calls_per_minute
-        self.writes_per_minute = calls_per_minute if writes_per_minute is None else writes_per_minute
+        self._calls = calls_per_minute
+        self._writes = calls_per_minute if writes_per_minute is None else writes_per_minute
         self._taken: deque[tuple[datetime, bool]] = deque()
 
-    def take(self, now: datetime, *, write: bool = False) -> bool:
+    def refusal(self, now: datetime, *, write: bool = False) -> str | None:
+        """Take a place: None where there was one, else the limit that is reached."""
         while self._taken and not now - WINDOW < self._taken[0][0] <= now:  # later than now: the clock was set back
             self._taken.popleft()
-        if len(self._taken) >= self.calls_per_minute:
-            return False
-        if write and sum(written for _, written in self._taken) >= self.writes_per_minute:
-            return False
+        if len(self._taken) >= self._calls:
+            return f"More than {self._calls} calls in a minute."
+        if write and sum(written for _, written in self._taken) >= self._writes:
+            return f"More than {self._writes} calls in a minute that may change something."
         self._taken.append((now, write))
-        return True
+        return None
 
 
 class Meters:
