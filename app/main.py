@@ -23,7 +23,6 @@ from app.runtime.instants import Clock, utc_now
 from app.runtime.principal import IN_PROCESS, InProcess, Principal
 from app.runtime.registration import Registration, read
 from app.runtime.tools.approvals import NewRequest
-from app.runtime.tools.audit import FileSink
 from app.runtime.tools.catalog import Catalog
 from app.runtime.tools.dispatch import ASGIApp
 from app.runtime.tools.pipeline import Pipeline
@@ -37,6 +36,7 @@ from config.triage import POLICY
 from db.engine import Database
 from routes import HANDLERS
 from routes.answers import answers
+from routes.brakes import lever
 from routes.problems import EXCEPTION_HANDLERS
 
 POLICIES: dict[str, dict[str, Any]] = {"triager": POLICY}  # what each agent's constructor takes
@@ -55,7 +55,6 @@ class System:
     agents: Mapping[str, Registration]
     catalog: Catalog
     clock: Clock
-    audit: FileSink
 
     def close(self) -> None:
         self.host.close()
@@ -69,8 +68,7 @@ def build(
     cipher = _cipher(settings)
     db = Database(settings.database)
     store = DatabaseApprovalStore(db, settings.approval_ttl_s)
-    audit = FileSink(settings.data_dir / "audit")
-    pipeline = Pipeline(store, clock, new_id, _notify, audit)
+    pipeline = Pipeline(store, clock, new_id, _notify)
     registrations = read(AGENTS)
     parts = Parts(
         registrations=registrations,
@@ -124,6 +122,7 @@ def web(settings: Settings, db: Database, host: Host, clock: Clock) -> Litestar:
             "by": _provide(_by),
             "operation": _provide(_operation),
             "answers": _provide(answers),
+            "lever": _provide(lever),
         },
         openapi_config=None,
         logging_config=None,

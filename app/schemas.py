@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from app.domain import MAX_ID, NAME_MAX, TEXT_MAX, TITLE_MAX, Category, Priority, Speaker, Status
+from app.runtime.tools.brakes import Brake
 
 INSTANT_TEXT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"
 INSTANT = rf"^{INSTANT_TEXT}(?![\s\S])"  # "$" would let a trailing newline through
@@ -189,6 +190,29 @@ class Preview(Output):
     summary: str
     before: dict[str, Any]
     after: dict[str, Any]
+
+
+# Brakes
+
+
+class Halt(Input):
+    """Which agent; null means all of them."""
+
+    agent: str | None = None
+    note: Reason | None = None
+
+
+class Resume(Input):
+    """Which agent; null takes back the halt of all, and leaves those of single agents."""
+
+    agent: str | None = None
+
+
+class BrakesOut(Output):
+    """`changed` is false when it was so already. `brakes` are all that stand now."""
+
+    changed: bool
+    brakes: list[Brake]
 
 
 # People

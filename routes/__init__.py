@@ -2,13 +2,14 @@
 
 from litestar.types import ControllerRouterHandler
 
-from routes import agents, approvals, console, health, session, static, tickets
+from routes import agents, approvals, brakes, console, health, session, static, tickets
 
 HANDLERS: list[ControllerRouterHandler] = [
     *health.routes,
     *tickets.routes,
     *approvals.routes,
     *agents.routes,
+    *brakes.routes,
     *session.routes,
     console.routes,
     static.static_file,

@@ -1,4 +1,4 @@
-"""The console: one page, the fragment that keeps it fresh, and four actions. The rules are the services'.
+"""The console: one page, the fragment that keeps it fresh, and six actions. The rules are the services'.
 
 Without JavaScript an action is a form and a redirect; htmx gets the part of the page that changed.
 """
@@ -16,17 +16,20 @@ from msgspec import Struct
 from sqlalchemy.orm import Session
 
 from app.auth import BrowserSession, console, operator
-from app.domain import Invalid, Refusal, Sort, Unavailable
+from app.domain import Conflict, Invalid, Refusal, Sort, Unavailable
 from app.runtime.durable.host import Host, Stub
+from app.runtime.errors import Halted
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
+from app.runtime.tools.brakes import Brake, Brakes
 from app.schemas import ApprovalPage, Reason, TicketPage
-from app.services import approvals
+from app.services import approvals, brakes
 from app.services.ticket_list import TicketQuery, listing
 from app.services.users import OPERATE
 from config.triage import POLICY
 from db.engine import Database
 from routes.answers import Answers
+from routes.brakes import Lever
 from routes.pages import page
 
 TICKETS_SHOWN = 40
@@ -35,6 +38,8 @@ DONE = {
     "rejected": "Rejected. The agent will not ask again.",
     "rejected-for-now": "Rejected for a time. The agent may ask again after that.",
     "asking-again": "Forgotten. The agent may ask again.",
+    "halted": "Halted. Nothing is asked, answered or carried out until somebody resumes it.",
+    "resumed": "Resumed. What was answered before is carried out now.",
     "swept": "The sweep is done. The report says what it found.",
 }
 
@@ -50,6 +55,12 @@ class No(Answer):
     date: str = ""
 
 
+class Held(Struct):
+    """Which agent; empty means all of them."""
+
+    agent: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What the page is made from, for whoever sits at it."""
@@ -60,7 +71,7 @@ class Desk:
     host: Host
 
     async def show(self, template: str, *, notice: str | None = None, status: int = 200, **more: Any) -> Response[str]:
-        answers, tickets = await self.db.read(_tables, self.now)
+        answers, tickets, held = await self.db.read(_tables, self.now)
         auth = self.request.auth
         return page(
             template,
@@ -69,6 +80,8 @@ class Desk:
             bad=status >= 400,  # noqa: PLR2004
             approvals=answers,
             tickets=tickets,
+            brakes=held,
+            halted=Brakes(held).halted,
             report=await self.agent.call("report"),
             requests={one.id: one for one in answers.pending + answers.resolved},
             csrf=auth.csrf if isinstance(auth, BrowserSession) else "",
@@ -82,6 +95,8 @@ class Desk:
         """A refusal is shown on the page it happened on."""
         try:
             await action
+        except Halted as halted:
+            return await self._changed(str(halted), Conflict.status)
         except Refusal as refusal:
             return await self._changed(str(refusal), refusal.status)
         if not self._is_htmx:
@@ -102,10 +117,10 @@ class Desk:
         return self.request.headers.get("hx-request") == "true"
 
 
-def _tables(session: Session, now: datetime) -> tuple[ApprovalPage, TicketPage]:
+def _tables(session: Session, now: datetime) -> tuple[ApprovalPage, TicketPage, list[Brake]]:
     stale_since = to_text(now - timedelta(days=POLICY["stale_after_days"]))
     query = TicketQuery(sort=Sort.NEWEST, limit=TICKETS_SHOWN, stale_since=stale_since)
-    return approvals.listing(session, now=now), listing(session, query)
+    return approvals.listing(session, now=now), listing(session, query), brakes.listing(session)
 
 
 async def desk(
@@ -168,6 +183,18 @@ async def ask_again(
     return await desk.act(answers.ask_again(request_id), "asking-again")
 
 
+@post("/console/halt", name="console.halt", guards=[operator], status_code=200)
+async def halt(desk: NamedDependency[Desk], lever: NamedDependency[Lever]) -> Response[Any]:
+    return await desk.act(lever.halt(None, None), "halted")
+
+
+@post("/console/resume", name="console.resume", guards=[operator], status_code=200)
+async def resume(
+    data: URLEncodedBody[Held], desk: NamedDependency[Desk], lever: NamedDependency[Lever]
+) -> Response[Any]:
+    return await desk.act(lever.resume(data.agent or None), "resumed")
+
+
 @post("/console/sweep", name="console.sweep", guards=[operator], status_code=200)
 async def sweep(desk: NamedDependency[Desk]) -> Response[Any]:
     return await desk.act(_sweep(desk.agent), "swept")
@@ -180,7 +207,7 @@ async def _sweep(agent: Stub) -> None:
 
 routes = Router(
     "/",
-    route_handlers=[index, panels, verdicts, approve, reject, ask_again, sweep],
+    route_handlers=[index, panels, verdicts, approve, reject, ask_again, halt, resume, sweep],
     guards=[console],
     dependencies={"desk": Provide(desk)},
     include_in_schema=False,

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from app.domain import Conflict, Refusal, Unavailable
 from app.runtime import invocation
-from app.runtime.errors import Stopping
+from app.runtime.errors import Halted, Stopping
 from routes.pages import page
 
 MEDIA_TYPE = "application/problem+json"
@@ -38,6 +38,8 @@ def problem_of(error: Exception) -> Problem:
     match error:
         case Refusal():
             return _problem(error.status, str(error), state=error.state if isinstance(error, Conflict) else None)
+        case Halted():
+            return _problem(HTTPStatus.CONFLICT, str(error), state="halted")
         case Stopping():
             return _problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case ValidationException():

@@ -127,7 +127,7 @@ class Depot:
 
     def ledger(self) -> list[dict[str, Any]]:
         agent = awake(self.world.system.host, "courier", "main")._agent
-        return agent.sql("SELECT request_id, tool, subject, fingerprint, asked, next_check_at FROM ledger")
+        return agent.sql("SELECT request_id, tool, subject, fingerprint, next_check_at FROM ledger")
 
 
 @asynccontextmanager
@@ -137,10 +137,10 @@ async def a_depot(
     monkeypatch: pytest.MonkeyPatch,
     *,
     scopes: tuple[str, ...] = SCOPES,
-    calls_per_minute: int = 60,
+    **limits: int,
 ) -> AsyncIterator[Depot]:
-    """The product, and a courier with these scopes and this budget. Entering it again in a folder is a restart."""
-    entry = {"module": __name__, "class": "Courier", "scopes": list(scopes), "calls_per_minute": calls_per_minute}
+    """The product, and a courier with these scopes and limits. Entering it again in a folder is a restart."""
+    entry = {"module": __name__, "class": "Courier", "scopes": list(scopes), **limits}
     sent: list[Sent] = []
     found: list[str] = []
     monkeypatch.setattr(app.main, "AGENTS", {**app.main.AGENTS, "courier": entry})

@@ -23,6 +23,8 @@ COMMANDS = {
     "token": ("app.cli.people", "Issue, list and revoke tokens."),
     "sweep": ("app.cli.sweep", "Let the triager look at the queue now."),
     "agent": ("app.cli.agent", "Look at the agents' instances, and wake one."),
+    "halt": ("app.cli.brakes", "Halt an agent, or all: no job, no call, no answer."),
+    "resume": ("app.cli.brakes", "Let what is halted go on."),
     "tool": ("app.cli.agent", "List what an agent can call."),
     "key": ("app.cli.key", "Print a new APP_KEY, or re-seal what waits under it."),
     "backup": ("app.cli.backup", "Write everything but the keys into one file."),

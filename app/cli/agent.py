@@ -54,6 +54,8 @@ def agent_show(instance: str, as_json: bool) -> None:
         click.echo(f"{name}: {value}")
     for job in found["schedules"]:
         state = "set aside: there is no such method" if job["set_aside"] else f"next {job['next_at']}"
+        if job["paused_at"]:
+            state = f"paused since {job['paused_at']} ({job['note']})"
         name = f"{job['callback']} {job['key']}".strip()
         click.echo(f"job {name} ({job['expression']} {job['zone']}) {state}, {job['failures']} failures")
     for call in found["parked"]:
@@ -88,6 +90,35 @@ def agent_runs(instance: str, number: int | None, as_json: bool) -> None:
         click.echo(f"{run['id']}  {run['started_at']}  {counters or 'under way, or broken off'}")
         if number is not None:
             print_verdicts(run["details"] or [])
+
+
+@agent.command("pause")
+@instance_argument
+@click.argument("callback")
+@click.argument("key", default="")
+@click.option("--note", required=True, help="Why. Shown by: triager agent show")
+@as_json_option
+def agent_pause(instance: str, callback: str, key: str, note: str, as_json: bool) -> None:
+    """Let a job of an instance stand until it is unpaused, over restarts and deploys too."""
+    _paused({"instance": instance, "callback": callback, "key": key, "note": note}, "Paused.", as_json=as_json)
+
+
+@agent.command("unpause")
+@instance_argument
+@click.argument("callback")
+@click.argument("key", default="")
+@as_json_option
+def agent_unpause(instance: str, callback: str, key: str, as_json: bool) -> None:
+    """Let a paused job run again: at once, if it is late, and then at its times."""
+    _paused({"instance": instance, "callback": callback, "key": key, "note": None}, "Unpaused.", as_json=as_json)
+
+
+def _paused(asked: dict[str, Any], said: str, *, as_json: bool) -> None:
+    done = ask("agent pause", asked)
+    if as_json:
+        common.print_json(done)
+    else:
+        click.echo(said)
 
 
 @click.group("tool")

@@ -15,7 +15,7 @@ from app.runtime.durable import control
 from app.runtime.durable.host_embedded import MAIN
 from app.runtime.durable.instances import Instances
 from app.runtime.durable.lock import HostLock
-from app.runtime.errors import Stopping
+from app.runtime.errors import Halted, Stopping
 from app.runtime.instants import to_text
 from config.settings import Settings
 
@@ -30,7 +30,9 @@ async def perform(settings: Settings, name: str, argument: Any = None) -> Any:
     try:
         system = build(settings)
         try:
-            return await OPERATIONS[name](system, argument)
+            return await _refusing(OPERATIONS[name], system, argument)
+        except control.ControlFailed as error:
+            raise Refusal(str(error)) from None
         finally:
             system.close()
     finally:
@@ -54,7 +56,7 @@ def commands(system: System) -> dict[str, control.Command]:
 async def _refusing(operation: Operation, system: System, argument: Any) -> Any:
     try:
         return await operation(system, argument)
-    except (Refusal, Stopping) as error:
+    except (Refusal, Halted, Stopping) as error:
         raise control.ControlFailed(str(error)) from None
 
 
@@ -96,6 +98,22 @@ async def _wake(system: System, name: Any) -> Any:
     return {"agent": agent, "instance": instance, "waiting": len(_instances(system).parked(agent, instance))}
 
 
+async def _pause(system: System, asked: Any) -> Any:
+    """`note` null takes the pause back."""
+    agent, instance = _known(system, asked["instance"])
+    if agent not in system.agents:
+        raise NotFound(f"{asked['instance']} is of no agent that config/agents.py knows. Nothing was changed.")
+    done = await system.host.pause(agent, instance, asked["callback"], asked["key"], asked["note"])
+    if not done:
+        job = f'{"paused job" if asked["note"] is None else "job"} "{asked["callback"]}"'
+        raise NotFound(f"There is no {job}. Nothing was changed. See: triager agent show {agent}")
+    return asked
+
+
+async def _follow_brakes(system: System, _: Any) -> Any:
+    await system.host.follow_brakes()
+
+
 async def _runs(system: System, asked: Any) -> Any:
     """Of all runs the reports, of one its verdicts too."""
     return _instances(system).runs(*_known(system, asked["instance"]), asked["run"])
@@ -126,5 +144,7 @@ OPERATIONS: dict[str, Operation] = {
     "agent show": _show,
     "agent wake": _wake,
     "agent runs": _runs,
+    "agent pause": _pause,
+    "follow brakes": _follow_brakes,
     "backup": _backup,
 }

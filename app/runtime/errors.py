@@ -5,6 +5,7 @@ WiringError                      the developer made an error
   AgentNotRegistered             config/agents.py does not know it
 StatementLimitExceeded           an invocation ran more statements than its database allows
 Unreadable                       no key opens a sealed value
+Halted                           a brake holds the agent; what waits continues when it is let go
 Stopping                         the process was told to end; what was begun continues at the next start
 """
 
@@ -32,6 +33,10 @@ class StatementLimitExceeded(Exception):
 
 class Unreadable(Exception):
     """No key opens this value, or it was moved here from another row."""
+
+
+class Halted(Exception):
+    """Its message says who halted the agent, since when, and what lets it go."""
 
 
 class Stopping(Exception):

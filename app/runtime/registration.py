@@ -8,18 +8,24 @@ from typing import Any
 from app.runtime.errors import WiringError
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
+LIMITS = ("calls_per_minute", "open_requests")
+OPEN_REQUESTS = 50  # waiting for people at a time
 SCOPE = re.compile(r"tool:[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """`scopes` are exact: `tool:<name>`. `calls_per_minute` is a burst floor per instance, kept in memory."""
+    """`scopes` are exact: `tool:<name>`. `calls_per_minute` is a burst floor per instance, kept in memory.
+
+    `open_requests` is how many of an instance's requests may wait for people at a time.
+    """
 
     name: str
     module: str
     class_name: str
     scopes: tuple[str, ...]
     calls_per_minute: int = 60
+    open_requests: int = OPEN_REQUESTS
 
 
 def read(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, Registration]:
@@ -29,7 +35,11 @@ def read(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, Registration]:
         raise WiringError("config/agents.py: " + " ".join(problems))
     return {
         name: Registration(
-            name, entry["module"], entry["class"], tuple(entry["scopes"]), entry.get("calls_per_minute", 60)
+            name,
+            entry["module"],
+            entry["class"],
+            tuple(entry["scopes"]),
+            **{limit: entry[limit] for limit in LIMITS if limit in entry},
         )
         for name, entry in agents.items()
     }
@@ -50,7 +60,8 @@ def _problems(name: str, entry: Mapping[str, Any]) -> list[str]:
         for scope in scopes
         if not SCOPE.fullmatch(str(scope))
     ]
-    calls = entry.get("calls_per_minute", 60)
-    if type(calls) is not int or calls < 1:
-        found.append(f'"{name}": calls_per_minute is a whole number of at least 1, not {calls!r}.')
+    for limit in LIMITS:
+        most = entry.get(limit, 1)
+        if type(most) is not int or most < 1:
+            found.append(f'"{name}": {limit} is a whole number of at least 1, not {most!r}.')
     return found

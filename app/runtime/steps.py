@@ -15,7 +15,6 @@ class Step(StrEnum):
     WITHDRAWN = "withdrawn"  # [A] questions that have become moot
     INTENDED = "intended"  # [I] the ledger row; its alarm came first
     ASKED = "asked"  # [A] the approval row: people can see it
-    RECORDED = "recorded"  # [I] the ledger knows that it was asked
     ADOPTED = "adopted"  # [I] the ledger row has the id of a question that was there already
     WOKEN = "woken"  # an answer is there, and nothing has been done about it
     CONSUMED = "consumed"  # [A] the approval is spent

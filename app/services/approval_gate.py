@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 
 from app.runtime import invocation
 from app.runtime.instants import after, to_text
-from app.runtime.tools.approvals import CHANGED, Approval, NewRequest, Rejection
+from app.runtime.tools.approvals import CHANGED, Approval, Full, InTheWay, NewRequest, Rejection
+from app.services import brakes
 from app.services.approval_rows import TOLD_WITHIN, deadline_of, status_of
 
 IN_THE_WAY = """
@@ -20,20 +21,28 @@ principal_key = :principal_key AND tool = :tool AND fingerprint = :fingerprint A
   ended IS NULL OR ended IN ('used', 'unknown') OR ended_reason = :changed
   OR (ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)))
 """
+# By its index of what has not ended: the planner, left alone, counts among every request that the caller ever made.
+OPEN = """
+SELECT count(*) FROM approvals INDEXED BY approvals_live WHERE principal_key = :principal_key AND ended IS NULL
+"""
 ASK = f"""
 INSERT INTO approvals
   (id, tool, input, fingerprint, principal_key, subject, preview, requested_at, expires_at, trace_id)
 SELECT :id, :tool, :input, :fingerprint, :principal_key, :subject, :preview, :now, :expires_at, :trace_id
-WHERE NOT EXISTS (SELECT 1 FROM approvals WHERE {IN_THE_WAY})
+FROM (SELECT :principal_key AS principal_key)
+WHERE NOT EXISTS (SELECT 1 FROM approvals WHERE {IN_THE_WAY}) AND NOT {brakes.HALTED} AND ({OPEN}) < :open_max
 ON CONFLICT DO NOTHING RETURNING id
 """  # noqa: S608 (constant text)
-STANDING = "id, decision, reason, expires_at, use_by, claim_id, ended, ended_reason, until_at, requested_at, decided_at"
-CONSUME = """
+STANDING = f"""
+id, decision, reason, expires_at, use_by, claim_id, ended, ended_reason, until_at, requested_at, decided_at,
+{brakes.HALTED} AS halted
+"""
+CONSUME = f"""
 UPDATE approvals SET claim_id = :claim_id, consumed_at = coalesce(consumed_at, :now)
 WHERE id = :id AND decision = 'approved' AND ended IS NULL
-  AND (claim_id = :claim_id OR (claim_id IS NULL AND use_by > :now))
+  AND (claim_id = :claim_id OR (claim_id IS NULL AND use_by > :now)) AND NOT {brakes.HALTED}
 RETURNING id
-"""
+"""  # noqa: S608
 LAPSE = """
 UPDATE approvals SET ended = 'expired', ended_at = :now
 WHERE id = :id AND ended IS NULL AND claim_id IS NULL AND coalesce(use_by, expires_at) <= :now
@@ -49,12 +58,12 @@ INSERT INTO approvals (id, tool, input, fingerprint, principal_key, subject, pre
 VALUES (:id, :tool, '{}', '', :principal_key, '', '{}', :now, :now, 'cancelled', :now, 'never asked')
 ON CONFLICT DO NOTHING RETURNING id
 """
-WITHDRAW = """
+WITHDRAW = f"""
 UPDATE approvals SET ended = 'cancelled', ended_at = :now, ended_reason = :reason
 WHERE id IN (SELECT value FROM json_each(:ids)) AND principal_key = :principal_key
-  AND ended IS NULL AND claim_id IS NULL
+  AND ended IS NULL AND claim_id IS NULL AND NOT {brakes.HALTED}
 RETURNING id
-"""
+"""  # noqa: S608
 WITHDRAWN = """
 INSERT INTO events (subject, kind, actor, request_id, trace_id, data, at)
 SELECT subject, 'withdrawn', principal_key, id, :trace_id, json_object('reason', :reason), :now
@@ -74,7 +83,7 @@ WHERE decision IS NOT NULL AND (ended IS NULL OR ended_at > :told) ORDER BY deci
 """
 
 
-def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> Approval | None:
+def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> InTheWay | None:
     """Insert first, look afterwards: None when people are asked now, else what is in the way."""
     call = {
         "principal_key": request.principal_key,
@@ -90,14 +99,20 @@ def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> A
         "preview": json.dumps(request.preview),
         "expires_at": after(now, ttl_s),
         "trace_id": invocation.trace_id(),
+        "open_max": request.open_max,
     }
     if _verdict(session, ASK, **call, **row):
         return None
     query = f"SELECT {STANDING} FROM approvals WHERE {IN_THE_WAY} ORDER BY ended IS NOT NULL, requested_at DESC LIMIT 1"  # noqa: S608
     met = session.execute(text(query), call).first()
-    if met is None:
-        return Approval(request.id, "cancelled", call["now"], False, "try again", None, call["now"], None)
-    return _approval(met, now)
+    if met is not None:
+        return _approval(met, now)
+    if brake := brakes.holding(session, request.principal_key):
+        return brake
+    waiting = session.execute(text(OPEN), {"principal_key": request.principal_key}).scalar_one()
+    if waiting >= request.open_max:
+        return Full(waiting)
+    return Approval(request.id, "cancelled", call["now"], False, "try again", None, call["now"], None)
 
 
 def statuses(session: Session, ids: list[str], now: datetime) -> dict[str, Approval]:
@@ -152,4 +167,5 @@ def _verdict(session: Session, statement: str, **values: Any) -> bool:
 def _approval(row: Row[Any], now: datetime) -> Approval:
     reason = row.ended_reason or row.reason
     status, deadline, spent = status_of(row, now), deadline_of(row), row.claim_id is not None
-    return Approval(row.id, status, deadline, spent, reason, row.until_at, row.requested_at, row.decided_at)
+    halted = bool(row.halted)
+    return Approval(row.id, status, deadline, spent, reason, row.until_at, row.requested_at, row.decided_at, halted)

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from app.runtime.tools.approvals import Approval, NewRequest, Rejection
-from app.services import approval_gate
+from app.runtime.tools.approvals import Approval, InTheWay, NewRequest, Rejection
+from app.runtime.tools.brakes import Brake
+from app.services import approval_gate, brakes
 from db.engine import Database
 
 
@@ -13,7 +14,7 @@ class DatabaseApprovalStore:
     def __init__(self, db: Database, ttl_s: float) -> None:
         self._db, self._ttl_s = db, ttl_s
 
-    async def ask(self, request: NewRequest, now: datetime) -> Approval | None:
+    async def ask(self, request: NewRequest, now: datetime) -> InTheWay | None:
         return await self._db.write(approval_gate.ask, request, now, self._ttl_s)
 
     async def statuses(self, ids: list[str], now: datetime) -> dict[str, Approval]:
@@ -41,3 +42,6 @@ class DatabaseApprovalStore:
 
     async def undelivered(self, now: datetime) -> list[tuple[str, str]]:
         return await self._db.read(approval_gate.undelivered, now)
+
+    async def brakes(self) -> list[Brake]:
+        return await self._db.read(brakes.listing)

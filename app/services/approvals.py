@@ -10,7 +10,7 @@ from app.domain import Conflict, Invalid, NotFound
 from app.runtime.instants import after, to_text
 from app.runtime.principal import Principal
 from app.schemas import ApprovalOut, ApprovalPage, Pruned
-from app.services import events
+from app.services import brakes, events
 from app.services.approval_rows import TOLD_WITHIN, status_of
 from app.services.checked import instant
 from db.schema import ApprovalRow
@@ -122,6 +122,7 @@ def _resolve(session: Session, request_id: str, by: Principal, now: datetime, **
             ApprovalRow.decision.is_(None),
             ApprovalRow.ended.is_(None),
             ApprovalRow.expires_at > at,
+            text(f"NOT {brakes.HALTED}"),
         )
         .values(decided_at=at, decided_by=by.name, **answer)
         .returning(*COLUMNS)
@@ -145,6 +146,8 @@ def _not_answerable(session: Session, request_id: str, now: datetime) -> NotFoun
     if row is None:
         return NotFound("There is no such request. Nothing was decided. List them with: GET /approvals")
     word = row.decision or _word(row, now)  # the first answer stands, whatever became of it since
+    if word == "pending" and (brake := brakes.holding(session, row.principal_key)):
+        return Conflict(f"{brake} Nothing was decided; the time to answer runs on. First: {brake.release}", "halted")
     who = f" by {row.decided_by}" if row.decided_by else ""
     again = " The agent may ask again later." if word == "expired" else ""
     return Conflict(f"This request is {word}{who} already. Nothing was decided.{again}", state=word)

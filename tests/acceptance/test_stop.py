@@ -36,7 +36,7 @@ def runs(folder: Path) -> list[tuple[Any, ...]]:
 
 
 def test_a_sweep_stops_before_its_next_call_and_goes_on_within_its_cap(folder: Path, migrated: Path) -> None:
-    with serving(folder, dies_at=Step.RECORDED, of=signal.SIGTERM) as server:
+    with serving(folder, dies_at=Step.ASKED, of=signal.SIGTERM) as server:
         answer = server.client.post(SWEEP)
         assert (answer.status_code, "Retry-After" in answer.headers) == (503, True)
         assert "The host is stopping" in answer.json()["detail"]
@@ -57,7 +57,7 @@ def test_a_scheduled_sweep_that_was_stopped_is_due_at_the_next_start_and_no_fail
     folder: Path, migrated: Path
 ) -> None:
     asyncio.run(_start_an_hour_ago(folder, migrated))
-    with serving(folder, dies_at=Step.RECORDED, of=signal.SIGTERM) as server:
+    with serving(folder, dies_at=Step.ASKED, of=signal.SIGTERM) as server:
         assert server.wait() == 0  # its alarm rang at once
     assert on_disk(folder, "SELECT count(*) FROM approvals") == [(1,)]
     assert alarms(folder) == [(0, 1)]

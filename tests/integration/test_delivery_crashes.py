@@ -81,7 +81,7 @@ async def test_an_expiry_cools_down_once_wherever_the_process_dies(tmp_path: Pat
         assert list((await world.report())["cooling"]) == [str(ticket)]
 
 
-@pytest.mark.parametrize("step", [Step.INTENDED, Step.ASKED, Step.RECORDED])
+@pytest.mark.parametrize("step", [Step.INTENDED, Step.ASKED])
 async def test_a_question_is_put_once_and_its_answer_is_heard_wherever_the_process_dies(
     tmp_path: Path, migrated: Path, step: Step
 ) -> None:

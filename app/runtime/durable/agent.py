@@ -37,7 +37,7 @@ class Agent(Generic[S]):
     """One turn runs at a time, so a method may read the state, await, and write it.
 
     `rpc` names the methods that `host.get(agent, instance).call(...)` may reach; those in `reads` change nothing, so
-    their turn writes nothing either.
+    their turn writes nothing either, and a halted agent answers them.
     """
 
     state_type: ClassVar[type[msgspec.Struct]]

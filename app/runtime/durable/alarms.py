@@ -1,5 +1,6 @@
 """The alarm index: one row per instance that must wake, in one SQLite file. Starting a host opens nothing else."""
 
+import json
 import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from app.runtime.durable.storage import Synchronous
 from app.runtime.instants import after, to_text
 from app.runtime.steps import Step, reached
+from app.runtime.tools.brakes import ALL
 
 RETRY_S, RETRY_MAX_S = 2.0, 3600.0  # a failing turn is tried again after 2 s, 4 s … an hour
 DUE_MAX = 100  # alarms that ring at a time
@@ -19,6 +21,7 @@ CREATE TABLE IF NOT EXISTS alarms (
   PRIMARY KEY (agent, instance));
 CREATE INDEX IF NOT EXISTS alarms_by_time ON alarms (at) WHERE at IS NOT NULL;
 """
+FREE = f"NOT EXISTS (SELECT 1 FROM json_each(?) WHERE value IN (agent, '{ALL}'))"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +70,10 @@ class Alarms:
         if changed.rowcount:
             reached(Step.ARMED)
 
-    def due(self, now: datetime) -> list[Due]:
-        """The most overdue ones first, at most DUE_MAX."""
-        query = "SELECT agent, instance, failures FROM alarms WHERE at <= ? ORDER BY at LIMIT ?"
-        return [Due(*row) for row in self._db.execute(query, (to_text(now), DUE_MAX))]
+    def due(self, now: datetime, halted: Collection[str] = ()) -> list[Due]:
+        """The most overdue ones first, at most DUE_MAX; none of the agents that are halted."""
+        query = f"SELECT agent, instance, failures FROM alarms WHERE at <= ? AND {FREE} ORDER BY at LIMIT ?"  # noqa: S608
+        return [Due(*row) for row in self._db.execute(query, (to_text(now), json.dumps([*halted]), DUE_MAX))]
 
     def look_at_all(self, now: datetime) -> None:
         """Every instance wakes now: the clock was set back, and only they know what they wait for."""
@@ -86,10 +89,10 @@ class Alarms:
         )
         reached(Step.ARMED)
 
-    def next_at(self, leave_out: Collection[tuple[str, str]]) -> str | None:
-        """The earliest alarm but for those of the instances to leave out."""
-        query = "SELECT agent, instance, at FROM alarms WHERE at IS NOT NULL ORDER BY at LIMIT ?"
-        rows = self._db.execute(query, (len(leave_out) + 1,))
+    def next_at(self, leave_out: Collection[tuple[str, str]], halted: Collection[str] = ()) -> str | None:
+        """The earliest alarm but for those of the instances to leave out, and of the agents that are halted."""
+        query = f"SELECT agent, instance, at FROM alarms WHERE at IS NOT NULL AND {FREE} ORDER BY at LIMIT ?"  # noqa: S608
+        rows = self._db.execute(query, (json.dumps([*halted]), len(leave_out) + 1))
         return next((at for agent, instance, at in rows if (agent, instance) not in leave_out), None)
 
     def known(self) -> list[Known]:

@@ -51,6 +51,8 @@ def next_move(approval: Approval | None) -> Move:
     """What a ledger row needs, from how its approval stands."""
     if approval is None:
         return "fence"
+    if approval.halted and approval.status in ("approved", "spent"):
+        return "keep"
     moves: dict[str, Move] = {"pending": "keep", "lapsed": "lapse", "approved": "retry", "spent": "retry"}
     return moves.get(approval.status, "tell")
 
@@ -106,7 +108,8 @@ class Delivery:
             if await self._carry_out(move, row, approval, arguments):
                 return
             approval = (await self._store.statuses([row.request_id], self._clock())).get(row.request_id)
-        self._ledger.check_again(row, self._clock(), approval.deadline if approval else None)
+        ahead = approval is not None and approval.status != "spent"  # what is spent has no deadline any more
+        self._ledger.check_again(row, self._clock(), approval.deadline if approval and ahead else None)
 
     async def _carry_out(
         self, move: Move, row: LedgerRow, approval: Approval | None, arguments: dict[str, Any]

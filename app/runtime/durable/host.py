@@ -1,6 +1,6 @@
 """What the app may ask of a host, whichever it is."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -13,11 +13,18 @@ class Stub(Protocol):
 
 @runtime_checkable  # Litestar checks a dependency against its annotation
 class Host(Protocol):
+    @property
+    def agents(self) -> Collection[str]:
+        """The names of the registered agents."""
+
     def get(self, agent: str, instance: str) -> Stub:
         """Raises AgentNotRegistered."""
 
     def lag_s(self) -> float | None:
         """How late the most overdue alarm is, in seconds; 0 when none is due, None when this process runs no agents."""
+
+    async def follow_brakes(self) -> None:
+        """The brakes in the database have changed: what they hold stops before its next call, the rest goes on."""
 
     def wake(self, answered: Iterable[tuple[str, str]]) -> None:
         """(principal key, request id) of requests that have just been answered; their agents deliver them now.

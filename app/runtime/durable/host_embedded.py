@@ -1,7 +1,7 @@
 """The default host: agents in this process, a SQLite file per instance, one alarm index. Nothing else is needed."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -56,6 +56,11 @@ class EmbeddedHost:
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._running = self._stopping = False
+        self._brakes = parts.pipeline.brakes
+
+    @property
+    def agents(self) -> Collection[str]:
+        return self._parts.registrations.keys()
 
     def get(self, agent: str, instance: str) -> "EmbeddedStub":
         if agent not in self._parts.registrations:
@@ -65,7 +70,8 @@ class EmbeddedHost:
     def wake(self, answered: Iterable[tuple[str, str]]) -> None:
         by_instance: dict[Name, list[str]] = {}
         for principal_key, request_id in answered:
-            if (who := agent_of(principal_key)) and who[0] in self._parts.registrations:
+            who = agent_of(principal_key)
+            if who and who[0] in self._parts.registrations and not self._brakes.halted(principal_key):
                 by_instance.setdefault(who, []).append(request_id)
         for name, request_ids in by_instance.items():
             for first in range(0, len(request_ids), RETRIES_MAX):  # as many as one turn delivers
@@ -73,9 +79,24 @@ class EmbeddedHost:
 
     async def start(self) -> None:
         """Main instances register their schedules; answers that nobody has carried out yet are delivered."""
+        await self.follow_brakes()
         for agent in self._parts.registrations:
             self._alarms.arm(agent, MAIN, to_text(self._parts.clock()))
         self.wake(await self._parts.store.undelivered(self._parts.clock()))
+
+    async def follow_brakes(self) -> None:
+        """Alarms of a halted agent stand; once it is let go, they ring if they are due, and its answers are delivered.
+
+        Where the brakes cannot be read, the last ones hold on.
+        """
+        before = self._brakes.agents
+        try:
+            self._brakes.replace(await self._parts.store.brakes())
+        except Exception:
+            log.exception("brakes_not_read")
+        if before - self._brakes.agents:
+            self.wake(await self._parts.store.undelivered(self._parts.clock()))
+            self._changed.set()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run what is due, as it comes due, until `stop`. An instance that is slow, or fails, holds up no other."""
@@ -84,6 +105,7 @@ class EmbeddedHost:
         stopping = asyncio.create_task(stop.wait())
         while not stop.is_set():
             self._changed.clear()
+            await self.follow_brakes()
             self._ring_due()
             changed = asyncio.create_task(self._changed.wait())
             await asyncio.wait({stopping, changed}, timeout=self._pause_s(), return_when=asyncio.FIRST_COMPLETED)
@@ -100,6 +122,7 @@ class EmbeddedHost:
 
     async def run_due(self, now: datetime) -> int:
         """One alarm turn for every instance whose alarm is due, and their end. Returns how many there were."""
+        await self.follow_brakes()
         rung = self._ring_due(now)
         await self.drain()
         return rung
@@ -110,10 +133,13 @@ class EmbeddedHost:
             await asyncio.gather(*self._tasks)
 
     def lag_s(self) -> float | None:
-        """How late the most overdue alarm is, in seconds; 0 when none is due, None when `run` does not."""
+        """How late the most overdue alarm is, in seconds; 0 when none is due, None when `run` does not.
+
+        What a brake holds is not late.
+        """
         if not self._running:
             return None
-        next_at = self._alarms.next_at(set())
+        next_at = self._alarms.next_at(set(), self._brakes.agents)
         return max(0.0, (self._parts.clock() - from_text(next_at)).total_seconds()) if next_at else 0.0
 
     def close(self) -> None:
@@ -122,13 +148,24 @@ class EmbeddedHost:
             self._alarms_opened.close()
 
     async def ring(self, agent: str, instance: str) -> None:
-        """What its alarm would do, now; and every waiting call is looked at, whenever its next look is due."""
+        """What its alarm would do, now; and every waiting call is looked at, whenever its next look is due.
+
+        Raises Halted.
+        """
+        await self.follow_brakes()
         with self._awake.use(agent, instance) as awake:
             await awake.alarm()
             await awake.look(invocation.trace_id())
 
+    async def pause(self, agent: str, instance: str, callback: str, key: str, note: str | None) -> bool:
+        """See `Instance.pause`."""
+        with self._awake.use(agent, instance) as awake:
+            return await awake.pause(callback, key, note)
+
     async def call(self, agent: str, instance: str, method: str) -> Any:
         with self._awake.use(agent, instance) as awake:
+            if awake.acts(method):
+                await self.follow_brakes()
             return await awake.call(method, invocation.trace_id())
 
     def _make(self, agent: str, name: str) -> Instance:
@@ -169,7 +206,7 @@ class EmbeddedHost:
         if self._looked_at and now < self._looked_at - timedelta(seconds=LOOK_MAX_S):
             self._alarms.look_at_all(now)
         self._looked_at = now
-        due = [alarm for alarm in self._alarms.due(now) if alarm.name not in self._ringing]
+        due = [alarm for alarm in self._alarms.due(now, self._brakes.agents) if alarm.name not in self._ringing]
         due = due[: DUE_MAX - len(self._ringing)]
         for alarm in due:
             self._ringing.add(alarm.name)
@@ -204,7 +241,8 @@ class EmbeddedHost:
             log.exception("wake_failed", agent=name[0], instance=name[1])  # the ledger's alarm will find them
 
     def _pause_s(self) -> float:
-        next_at = self._alarms.next_at(self._ringing) if len(self._ringing) < DUE_MAX else None
+        full = len(self._ringing) >= DUE_MAX
+        next_at = None if full else self._alarms.next_at(self._ringing, self._brakes.agents)
         if next_at is None:
             return LOOK_MAX_S
         return min(max(0.0, (from_text(next_at) - self._parts.clock()).total_seconds()), LOOK_MAX_S)

@@ -16,12 +16,13 @@ from app.runtime.durable.runs import Runs
 from app.runtime.durable.schedules import Schedule, Schedules
 from app.runtime.durable.state import State
 from app.runtime.durable.storage import Storage
-from app.runtime.errors import Stopping, WiringError
+from app.runtime.errors import Halted, Stopping, WiringError
 from app.runtime.instants import Clock, plain
 from app.runtime.principal import Principal
 from app.runtime.registration import Registration
 from app.runtime.steps import Step, reached
 from app.runtime.tools.approvals import ApprovalStore
+from app.runtime.tools.brakes import Brake
 from app.runtime.tools.budget import Meter
 from app.runtime.tools.client import Tools
 from app.runtime.tools.pipeline import Caller, Pipeline
@@ -33,7 +34,7 @@ class Instance:
     """Built by a host, from what only the host knows: the storage, the alarm (`arm`: by then at the latest), the parts.
 
     `set_alarm(at)` replaces the alarm; None clears it. Once `stopping()`, no turn begins, and none goes on to another
-    call or row: it raises Stopping.
+    call or row: it raises Stopping. While a brake holds the agent, what is due stands.
     """
 
     def __init__(
@@ -56,8 +57,10 @@ class Instance:
         self._set_alarm, self._new_trace = set_alarm, new_trace
         self._lock, self._started = asyncio.Lock(), False
         principal = Principal.agent(registration.name, name)
+        self._halted: Callable[[], Brake | None] = lambda: pipeline.brakes.halted(principal.key)
         self._ledger = Ledger(storage, cipher, principal.key, arm)
-        caller = Caller(principal, registration.scopes, Meter(registration.calls_per_minute), self._ledger)
+        meter = Meter(registration.calls_per_minute)
+        caller = Caller(principal, registration.scopes, meter, self._ledger, registration.open_requests)
         self._delivery = Delivery(self._ledger, store, pipeline, caller, clock, self._tell, stopping)
         self._schedules = Schedules(storage, lambda callback: callable(getattr(agent, callback, None)))
         self._state: State[Any] = State(storage, agent.state_type)
@@ -69,11 +72,17 @@ class Instance:
         self._storage.close()
 
     async def call(self, method: str, trace: str | None = None) -> Any:
-        """Run one of the agent's `rpc` methods as a turn. Its answer comes back as plain JSON values."""
+        """Run one of the agent's `rpc` methods as a turn. Its answer comes back as plain JSON values. Raises Halted."""
         if method not in self._agent.rpc:
             raise WiringError(f"{type(self._agent).__name__} offers {', '.join(self._agent.rpc)}, not {method}.")
-        async with self._turn(method, trace, reading=method in self._agent.reads):
+        if self.acts(method):
+            self._not_halted()
+        async with self._turn(method, trace, reading=not self.acts(method)):
             return plain(await getattr(self._agent, method)())
+
+    def acts(self, method: str) -> bool:
+        """False for what answers while the agent is halted."""
+        return method not in self._agent.reads
 
     async def alarm(self) -> None:
         """Everything that is due: schedules, each a turn of its own, then the calls that wait."""
@@ -81,10 +90,13 @@ class Instance:
             self._schedules.set_right(self._clock())
             due = self._schedules.due(self._clock())
         for schedule in due:
+            if self._halted():
+                return
             async with self._turn(schedule.callback):
                 await self._run(schedule)
-        async with self._turn("deliver"):
-            await self._delivery.deliver(self._ledger.due(self._clock()))
+        if not self._halted():
+            async with self._turn("deliver"):
+                await self._delivery.deliver(self._ledger.due(self._clock()))
 
     async def wake(self, request_ids: list[str], trace: str | None) -> None:
         """These were answered: deliver them now."""
@@ -93,9 +105,19 @@ class Instance:
             await self._delivery.deliver(request_ids)
 
     async def look(self, trace: str | None) -> None:
-        """Deliver whatever can be, of all that waits."""
+        """Deliver whatever can be, of all that waits. Raises Halted."""
+        self._not_halted()
         async with self._turn("look", trace):
             await self._delivery.deliver(self._ledger.ids())
+
+    async def pause(self, callback: str, key: str, note: str | None) -> bool:
+        """Let a schedule stand until its pause is taken back (None does that). False when there is no such thing."""
+        async with self._turn("pause"):
+            return self._schedules.pause(callback, key, note, self._clock())
+
+    def _not_halted(self) -> None:
+        if brake := self._halted():
+            raise Halted(f"{brake} Nothing was executed. To let it go on: {brake.release}")
 
     @asynccontextmanager
     async def _turn(self, what: str, trace: str | None = None, *, reading: bool = False) -> AsyncIterator[None]:

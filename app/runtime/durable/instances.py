@@ -43,7 +43,10 @@ class Instances:
         return sorted({path.relative_to(self.folder).as_posix() for path in self.folder.glob("*/*.sqlite")} - named)
 
     def schedules(self, agent: str, instance: str) -> list[Row]:
-        query = "SELECT callback, key, expression, zone, next_at, failures FROM schedules ORDER BY next_at"
+        query = (
+            "SELECT callback, key, expression, zone, next_at, failures, at AS paused_at, note"
+            " FROM schedules LEFT JOIN pauses USING (callback, key) ORDER BY next_at"
+        )
         return self._read(agent, instance, query)
 
     def parked(self, agent: str, instance: str) -> list[Row]:

@@ -67,15 +67,11 @@ class Ledger:
         )
         reached(Step.INTENDED)
 
-    def asked(self, request_id: str) -> None:
-        self._storage.sql("UPDATE ledger SET asked = 1 WHERE request_id = ?", request_id)
-        reached(Step.RECORDED)
-
     async def adopt(self, request_id: str, adopted_id: str) -> None:
         [row] = self.rows([request_id])
         sealed = await self._seal(adopted_id, row.tool, await self.open(row))
         self._storage.sql(
-            "UPDATE OR REPLACE ledger SET request_id = ?, arguments = ?, asked = 1, checks = 0 WHERE request_id = ?",
+            "UPDATE OR REPLACE ledger SET request_id = ?, arguments = ?, checks = 0 WHERE request_id = ?",
             *(adopted_id, sealed, request_id),
         )
         reached(Step.ADOPTED)

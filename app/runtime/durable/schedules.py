@@ -20,6 +20,9 @@ from app.runtime.steps import Step, reached
 When = str | timedelta | datetime  # a cron expression, a delay, an instant
 FIELDS = 5  # CronSim knows a sixth, for seconds; a turn every second is no schedule
 RETRY_S, RETRY_MAX_S = 2.0, 3600.0
+RUNNING = """
+NOT EXISTS (SELECT 1 FROM pauses WHERE pauses.callback = schedules.callback AND pauses.key = schedules.key)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,25 @@ class Schedules:
         reached(Step.SCHEDULED)
 
     def due(self, now: datetime) -> list[Schedule]:
-        rows = self._storage.sql("SELECT * FROM schedules WHERE next_at <= ? ORDER BY next_at", to_text(now))
+        query = f"SELECT * FROM schedules WHERE next_at <= ? AND {RUNNING} ORDER BY next_at"  # noqa: S608
+        rows = self._storage.sql(query, to_text(now))
         return [_schedule(row) for row in rows if self._has(row["callback"])]
+
+    def pause(self, callback: str, key: str, note: str | None, now: datetime) -> bool:
+        """Never due until note None takes it back, and then at once if it is late. False: there is no such schedule.
+
+        Of what is not paused there is no pause to take back: False, too.
+        """
+        put = (
+            "INSERT OR REPLACE INTO pauses SELECT callback, key, ?, ? FROM schedules"
+            " WHERE callback = ? AND key = ? RETURNING callback"
+        )
+        if note is None:
+            rows = self._storage.sql("DELETE FROM pauses WHERE callback = ? AND key = ? RETURNING key", callback, key)
+        else:
+            rows = self._storage.sql(put, note, to_text(now), callback, key)
+        reached(Step.SCHEDULED)
+        return bool(rows)
 
     def set_aside(self) -> list[str]:
         """The callbacks that are registered, and are no job any more."""
@@ -102,7 +122,8 @@ class Schedules:
 
     def next_at(self, now: datetime) -> str | None:
         """The earliest run. For what is set aside there is a look in an hour: a deploy may have brought it back."""
-        rows = self._storage.sql("SELECT callback, min(next_at) AS at FROM schedules GROUP BY callback")
+        query = f"SELECT callback, min(next_at) AS at FROM schedules WHERE {RUNNING} GROUP BY callback"  # noqa: S608
+        rows = self._storage.sql(query)
         look_at = after(now, RETRY_MAX_S)
         return min((row["at"] if self._has(row["callback"]) else look_at for row in rows), default=None)
 

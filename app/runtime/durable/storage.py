@@ -16,9 +16,11 @@ CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), value T
 CREATE TABLE IF NOT EXISTS schedules (
   callback TEXT NOT NULL, key TEXT NOT NULL, expression TEXT NOT NULL, zone TEXT NOT NULL, payload TEXT NOT NULL,
   next_at TEXT NOT NULL, failures INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (callback, key));
+CREATE TABLE IF NOT EXISTS pauses (
+  callback TEXT NOT NULL, key TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (callback, key));
 CREATE TABLE IF NOT EXISTS ledger (
   request_id TEXT PRIMARY KEY, tool TEXT NOT NULL, subject TEXT NOT NULL, fingerprint TEXT NOT NULL,
-  arguments TEXT NOT NULL, asked INTEGER NOT NULL DEFAULT 0, checks INTEGER NOT NULL DEFAULT 0,
+  arguments TEXT NOT NULL, checks INTEGER NOT NULL DEFAULT 0,
   next_check_at TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (
   id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, taken TEXT NOT NULL, finished_at TEXT, report TEXT);

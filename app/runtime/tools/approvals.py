@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from app.runtime.registration import OPEN_REQUESTS
+from app.runtime.tools.brakes import Brake
+
 Status = Literal[
     "pending",  # nobody has answered, and there is time left
     "approved",  # answered yes, not spent yet, and there is time left
@@ -34,6 +37,7 @@ class NewRequest:
     principal_key: str
     subject: str
     preview: dict[str, Any]
+    open_max: int = OPEN_REQUESTS  # that its principal may have, this one included
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class Approval:
     until: str | None  # how long a rejection is remembered; None means always
     asked_at: str
     decided_at: str | None
+    halted: bool = False  # a brake holds its principal: nothing may spend it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +64,29 @@ class Rejection:
     reason: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Full:
+    """So many requests of one principal are open, and no more may be."""
+
+    open: int
+
+
+InTheWay = Approval | Brake | Full
+
+
 class ApprovalStore(Protocol):
-    async def ask(self, request: NewRequest, now: datetime) -> Approval | None:
+    async def ask(self, request: NewRequest, now: datetime) -> InTheWay | None:
         """Insert unless something is in the way: None when people are asked now, else what is in the way.
 
         In the way is a request of the same principal for the same call that is unended, used, changed since asked, or
-        rejected and remembered.
+        rejected and remembered; a brake; that `open_max` requests of the principal have not ended.
         """
 
     async def statuses(self, ids: list[str], now: datetime) -> dict[str, Approval]:
         """The requests that exist, by id."""
 
     async def consume(self, request_id: str, claim_id: str, now: datetime) -> bool:
-        """Spend a live yes. The same claim id wins again after a crash; another one never does."""
+        """Spend a live yes of a principal that is not halted. The same claim id wins again after a crash, no other."""
 
     async def lapse(self, request_id: str, now: datetime) -> bool:
         """End as expired, if its time is over and it has not ended."""
@@ -92,3 +107,6 @@ class ApprovalStore(Protocol):
 
     async def undelivered(self, now: datetime) -> list[tuple[str, str]]:
         """(principal key, request id) of every answered request that has not ended, or only lately."""
+
+    async def brakes(self) -> list[Brake]:
+        """Every brake that is on."""

@@ -17,6 +17,9 @@ class Waiting(Protocol):
     async def parked(self) -> list[ParkedCall]:
         """Every call in the caller's ledger; without arguments where no key opens them."""
 
+    def ids(self) -> list[str]:
+        """The request ids of every waiting call."""
+
     def check_soon(self, ids: list[str], now: datetime, seconds: float) -> None:
         """Look what became of these after so many seconds."""
 
@@ -50,6 +53,10 @@ class Tools:
     async def rejections(self, tool: str, subjects: list[str]) -> dict[str, Rejection]:
         """Which of these subjects (`ticket:41`) a person still does not want this tool called for: one statement."""
         return await self._store.remembered(self._caller.principal.key, tool, subjects, self._clock())
+
+    def room(self) -> int:
+        """How many more calls may wait for people."""
+        return max(0, self._caller.open_requests - len(self._waiting.ids()))
 
     async def withdraw(self, request_ids: list[str], reason: str) -> list[str]:
         """Take back own questions that nobody needs to answer any more. Returns the ids that are withdrawn."""

@@ -1,7 +1,7 @@
 """Gate 4 of the pipeline: a person is asked before this call may run. Steps 1 to 4 of the protocol.
 
-Four writes, in an order in which a crash between any two costs a needless wake, never a lost or doubled question:
-the caller's own ledger first (with its alarm), then the approval row, then the ledger again.
+In an order in which a crash between any two writes costs a needless wake, never a lost or doubled question: the
+caller's own ledger first (with its alarm), then the approval row.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from app.runtime.steps import Step, reached
-from app.runtime.tools.approvals import LIVE, Approval, ApprovalStore, NewRequest
+from app.runtime.tools.approvals import LIVE, Approval, ApprovalStore, Full, InTheWay, NewRequest
+from app.runtime.tools.brakes import Brake
 from app.runtime.tools.results import Denied, Pending, ToolResult
 
 Notify = Callable[[NewRequest], None]
@@ -36,8 +37,6 @@ class Parking(Protocol):
     async def intend(self, call: ParkedCall, now: datetime) -> None:
         """The row, and the alarm that will ask what became of it."""
 
-    def asked(self, request_id: str) -> None: ...
-
     async def adopt(self, request_id: str, adopted_id: str) -> None:
         """The row of `request_id` becomes the row of `adopted_id`, merging with one that is there."""
 
@@ -49,17 +48,25 @@ async def ask(parking: Parking, store: ApprovalStore, notify: Notify, request: N
     in_the_way = await store.ask(request, now)
     if in_the_way is None:
         reached(Step.ASKED)
-        parking.asked(request.id)
         notify(request)
         return Pending(request.id, request.tool, "A person has been asked. Nothing was executed.")
-    if in_the_way.status in LIVE:
+    if isinstance(in_the_way, Approval) and in_the_way.status in LIVE:
         await parking.adopt(request.id, in_the_way.id)
         return Pending(in_the_way.id, request.tool, "A person was asked earlier. Nothing was executed.")
     parking.forget(request.id)
-    return _refusal(request, in_the_way)
+    return refusal(in_the_way)
 
 
-def _refusal(request: NewRequest, met: Approval) -> Denied:
+def halted(brake: Brake) -> Denied:
+    return Denied("halted", f"{brake} Nothing was executed. To let it go on: {brake.release}")
+
+
+def refusal(met: InTheWay) -> Denied:
+    if isinstance(met, Brake):
+        return halted(met)
+    if isinstance(met, Full):
+        message = f"Waiting for people: {met.open} requests are open. Nothing was executed. Ask again once some ended."
+        return Denied("approval", message, at_limit=True)
     if met.status == "rejected":
         reason = met.reason or "no reason given"
         message = f"A person has rejected this call: {reason}. Nothing was executed. Do not repeat it."

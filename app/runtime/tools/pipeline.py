@@ -1,4 +1,4 @@
-"""The one way in: scope, budget, validation, approval, dispatch, in this order, for every caller and surface.
+"""The one way in: scope, brakes, budget, validation, approval, dispatch, in this order, for every caller and surface.
 
 Answers are results (`Done`, `Pending`, `Denied`, `Failed`). Only wiring bugs raise: a tool nobody declared, say.
 """
@@ -12,8 +12,10 @@ import structlog
 from app.runtime.errors import WiringError
 from app.runtime.instants import Clock
 from app.runtime.principal import InProcess, Principal
+from app.runtime.registration import OPEN_REQUESTS
 from app.runtime.tools import gate
 from app.runtime.tools.approvals import ApprovalStore, NewRequest
+from app.runtime.tools.brakes import Brakes
 from app.runtime.tools.budget import Meter
 from app.runtime.tools.catalog import Catalog, Tool
 from app.runtime.tools.dispatch import ASGIApp, dispatch
@@ -34,6 +36,7 @@ class Caller:
     scopes: tuple[str, ...]
     meter: Meter
     parking: gate.Parking
+    open_requests: int = OPEN_REQUESTS
 
 
 class Pipeline:
@@ -44,6 +47,7 @@ class Pipeline:
     ) -> None:
         self._store, self._clock, self._new_id, self._notify = store, clock, new_id, notify
         self._bound: tuple[ASGIApp, Catalog] | None = None
+        self.brakes = Brakes()  # the host keeps it up to date
 
     def bind(self, app: ASGIApp, catalog: Catalog) -> None:
         self._bound = app, catalog
@@ -60,7 +64,7 @@ class Pipeline:
         return result
 
     async def _invoke(self, caller: Caller, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-        if refusal := self.out_of_scope(caller, tool.name) or self._over_budget(caller):
+        if refusal := self.out_of_scope(caller, tool.name) or self._halted(caller) or self._over_budget(caller):
             return refusal
         try:
             valid = tool.validate(arguments)
@@ -73,7 +77,7 @@ class Pipeline:
     async def preflight(self, caller: Caller, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Would this call be refused? Costs a call; asks nobody and changes nothing."""
         tool = self.catalog.get(name)
-        if refusal := self.out_of_scope(caller, name) or self._over_budget(caller):
+        if refusal := self.out_of_scope(caller, name) or self._halted(caller) or self._over_budget(caller):
             return refusal
         try:
             return await self._dispatch(tool, tool.validate(arguments), InProcess(caller.principal, rehearsal=True))
@@ -83,7 +87,9 @@ class Pipeline:
     async def resume(self, caller: Caller, name: str, arguments: dict[str, Any], request_id: str) -> ToolResult:
         """Carry out a call whose approval has been spent under `request_id`. It costs no budget: a person said yes."""
         tool = self.catalog.get(name)
-        result = await self._dispatch(tool, arguments, InProcess(caller.principal, operation=request_id))
+        result = self._halted(caller) or await self._dispatch(
+            tool, arguments, InProcess(caller.principal, operation=request_id)
+        )
         self._audit(caller, tool, arguments, result)
         return result
 
@@ -92,6 +98,10 @@ class Pipeline:
             return None
         fix = f'To allow it, add "tool:{name}" to its scopes.'
         return Denied("scope", f'{caller.principal.key} may not call "{name}". Nothing was executed. {fix}')
+
+    def _halted(self, caller: Caller) -> Denied | None:
+        brake = self.brakes.halted(caller.principal.key)
+        return gate.halted(brake) if brake else None
 
     def _over_budget(self, caller: Caller) -> Denied | None:
         if caller.meter.take(self._clock()):
@@ -119,6 +129,7 @@ class Pipeline:
             principal_key=caller.principal.key,
             subject=call.subject,
             preview=rehearsal.outcome.body,
+            open_max=caller.open_requests,
         )
         return await gate.ask(caller.parking, self._store, self._notify, request, now)
 

@@ -40,9 +40,9 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """A gate refused before any route was called. With reason approval, `until` is how long the refusal is remembered.
+    """A gate refused before any route was called. With reason approval, a person did, or too many requests are open.
 
-    `until` None means always.
+    `until` is how long a rejection is remembered; None means always.
     """
 
     reason: Reason
