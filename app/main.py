@@ -85,7 +85,7 @@ def build(
     pipeline.bind(litestar, catalog)
     _mount_mcp(litestar, pipeline)
     app = Traced(KnownHosts(litestar, (settings.host, *settings.allowed_hosts)), new_id)
-    return System(settings, db, app, litestar, host, registrations, catalog, clock)
+    return System(settings, db, app, litestar, host, registrations, catalog, clock, audit)
 
 
 def _cipher(settings: Settings) -> AppKeyCipher:

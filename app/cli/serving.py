@@ -73,7 +73,8 @@ async def _tidy_nightly(system: System, stop: asyncio.Event) -> None:
         if system.clock() >= at and not stop.is_set():
             at = next_run(NIGHTLY, "UTC", system.clock())
             try:
-                log.info("housekeeping", **await tidy(system.db, system.clock()))
+                gone = await tidy(system.db, system.clock())
+                log.info("housekeeping", **gone, audit_days=system.audit.prune(system.clock()))
             except Exception:
                 log.exception("housekeeping_failed")
 

@@ -11,6 +11,7 @@ from structlog.tracebacks import ExceptionDictTransformer
 
 from app.runtime import invocation
 from app.runtime.tools.dispatch import ASGIApp, Message
+from app.runtime.tools.redact import redact
 
 log = structlog.get_logger()
 
@@ -59,6 +60,7 @@ def configure_logs() -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
             # Without the values of local variables: a request's headers are among them.
             ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
+            _without_secrets,
             structlog.processors.JSONRenderer(),
         ],
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
@@ -70,3 +72,9 @@ def _with_trace(_logger: Any, _name: str, event: structlog.typing.EventDict) -> 
     if trace := invocation.trace_id():
         event["trace_id"] = trace
     return event
+
+
+def _without_secrets(_logger: Any, _name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """An exception's message may quote one. A count of sessions is none."""
+    texts = {key: said for key, said in event.items() if isinstance(said, str | dict | list)}
+    return {**event, **redact(texts)}
