@@ -43,7 +43,7 @@ def test_an_approved_ticket_is_closed_before_the_operators_eyes(page: Page) -> N
 def test_a_rejection_keeps_its_reason_and_leaves_the_other_card(page: Page) -> None:
     sweep(page)
     card = page.locator(CARDS, has_text="Ticket #2")
-    card.get_by_role("textbox").fill("Customer is on holiday")
+    card.get_by_label("Reason").fill("Customer is on holiday")
     card.get_by_role("button", name="Reject").click()
     expect(page.locator(".answered")).to_contain_text("Customer is on holiday")
     expect(page.locator(CARDS)).to_have_count(1)
@@ -54,13 +54,17 @@ def test_a_refresh_keeps_focus_words_and_what_is_unfolded(page: Page) -> None:
     sweep(page)
     first, second = page.locator(CARDS).all()
     second.get_by_text("The exact call").click()
-    second.get_by_role("textbox").fill("said before")
-    first.get_by_role("textbox").press_sequentially("half a wo")
+    second.get_by_label("Reason").fill("said before")
+    second.get_by_label("A no lasts").select_option("until a date")
+    second.get_by_label("Until this day").fill("2027-01-31")
+    first.get_by_label("Reason").press_sequentially("half a wo")
     refreshed(page)
     refreshed(page)
-    expect(first.get_by_role("textbox")).to_be_focused()
-    expect(first.get_by_role("textbox")).to_have_value("half a wo")
-    expect(second.get_by_role("textbox")).to_have_value("said before")
+    expect(first.get_by_label("Reason")).to_be_focused()
+    expect(first.get_by_label("Reason")).to_have_value("half a wo")
+    expect(second.get_by_label("Reason")).to_have_value("said before")
+    expect(second.get_by_label("A no lasts")).to_have_value("date")
+    expect(second.get_by_label("Until this day")).to_have_value("2027-01-31")
     expect(second.locator("code").first).to_be_visible()
 
 
@@ -103,6 +107,20 @@ def test_all_of_it_works_without_javascript(chromium: Browser, address: str) -> 
     expect(page.locator(".answered")).to_contain_text("Ticket #1")
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading")).to_have_text("Sign in to Triager")
+
+
+def test_a_no_for_a_while_and_ask_again_work_without_javascript(chromium: Browser, address: str) -> None:
+    page = chromium.new_context(java_script_enabled=False).new_page()
+    sign_in(page, address)
+    sweep(page)
+    card = page.locator(CARDS, has_text="Ticket #1")
+    card.get_by_label("A no lasts").select_option("until a date")
+    card.get_by_label("Until this day").fill("2099-01-31")
+    card.get_by_role("button", name="Reject").click()
+    expect(page.locator(SAID)).to_contain_text("may ask again after that")
+    expect(page.locator(".answered")).to_contain_text("remembered until 31 Jan 2099")
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.locator(SAID)).to_contain_text("The agent may ask again.")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
