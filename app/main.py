@@ -23,6 +23,7 @@ from app.runtime.instants import Clock, utc_now
 from app.runtime.principal import IN_PROCESS, InProcess, Principal
 from app.runtime.registration import Registration, read
 from app.runtime.tools.approvals import NewRequest
+from app.runtime.tools.audit import FileSink
 from app.runtime.tools.catalog import Catalog
 from app.runtime.tools.dispatch import ASGIApp
 from app.runtime.tools.pipeline import Pipeline
@@ -55,6 +56,7 @@ class System:
     agents: Mapping[str, Registration]
     catalog: Catalog
     clock: Clock
+    audit: FileSink
 
     def close(self) -> None:
         self.host.close()
@@ -68,7 +70,8 @@ def build(
     cipher = _cipher(settings)
     db = Database(settings.database)
     store = DatabaseApprovalStore(db, settings.approval_ttl_s)
-    pipeline = Pipeline(store, clock, new_id, _notify)
+    audit = FileSink(settings.data_dir / "audit")
+    pipeline = Pipeline(store, clock, new_id, _notify, audit)
     registrations = read(AGENTS)
     parts = Parts(
         registrations=registrations,

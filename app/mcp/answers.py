@@ -1,14 +1,14 @@
-"""What a call came to, as a tool result: a text that says the same as the structure, if there is one."""
+"""What a call came to, as a tool result: a text, and where the tool advertises a structure, that very structure too."""
 
 from typing import Any
 
 import msgspec
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, TextContent, Tool
 
-from app.runtime.tools.catalog import Tool
+from app.runtime.tools.companions import told
 from app.runtime.tools.results import Denied, Done, Failed, Outcome, Pending, ToolResult
 
-TEXT_MAX = 50_000  # characters
+TEXT_MAX = 50_000  # characters of an answer that is no JSON
 
 
 def answer(tool: Tool, result: ToolResult) -> CallToolResult:
@@ -16,36 +16,39 @@ def answer(tool: Tool, result: ToolResult) -> CallToolResult:
         case Done(outcome):
             return _answered(tool, outcome)
         case Pending():
-            return _structured({"status": "pending", "request_id": result.request_id, "message": result.message})
+            return structured(told(result))
         case Denied():
-            return _error(_json({"reason": result.reason, "message": result.message, "until": result.until}))
+            return refused(_json({"reason": result.reason, "message": result.message, "until": result.until}))
         case Failed():
-            return _error(result.message)
+            return refused(f"{result.message} Whether it did anything is not known. You may repeat the very same call.")
+
+
+def structured(body: dict[str, Any]) -> CallToolResult:
+    return CallToolResult(content=[_text(_json(body))], structured_content=body)
+
+
+def refused(text: str) -> CallToolResult:
+    return CallToolResult(content=[_text(text)], is_error=True)
 
 
 def _answered(tool: Tool, outcome: Outcome) -> CallToolResult:
-    text = outcome.body if isinstance(outcome.body, str) else _json(outcome.body)
+    text = _shortened(outcome.body) if isinstance(outcome.body, str) else _json(outcome.body)
     if outcome.is_error:
-        return _error(text)
-    if tool.output_schema.get("type") != "object":
-        return _result(text)
+        return refused(text)
+    if tool.output_schema is None:
+        return CallToolResult(content=[_text(text or f"It answered {outcome.status}.")])
     if isinstance(outcome.body, dict):
-        return _structured(outcome.body)
-    return _error(f"{tool.name} ran and answered {outcome.status}, but not with an object. Do not simply repeat it.")
+        return structured(outcome.body)
+    return refused(f"{tool.name} ran and answered {outcome.status}, but with no object. Do not simply repeat it.")
 
 
-def _structured(body: dict[str, Any]) -> CallToolResult:
-    return _result(_json(body), structured_content=body)
+def _shortened(text: str) -> str:
+    left = len(text) - TEXT_MAX
+    return f"{text[:TEXT_MAX]}… and {left} characters more." if left > 0 else text
 
 
-def _error(text: str) -> CallToolResult:
-    return _result(text, is_error=True)
-
-
-def _result(text: str, **more: Any) -> CallToolResult:
-    if len(text) > TEXT_MAX:
-        text = f"{text[:TEXT_MAX]}… and {len(text) - TEXT_MAX} characters more."
-    return CallToolResult(content=[TextContent(type="text", text=text)], **more)
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
 
 
 def _json(value: Any) -> str:

@@ -5,16 +5,26 @@ from typing import Any
 from mcp_types import Tool, ToolAnnotations
 
 from app.runtime.tools import catalog
+from app.runtime.tools.companions import ApprovalStatus, Preflight, Standing, Told, Verdict
 from app.runtime.tools.pipeline import Caller, Pipeline
+
+STATUS_SAYS = "How a request to people stands that one of your calls has made. Costs nothing."
+PREFLIGHT_SAYS = "What would become of a call: whether it may run, and what it would change. Runs nothing, asks nobody."
+TOLD = "Told"  # the name of the schema of what a call that waits is told
 
 
 class Listing:
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         self._tools = {tool.name: _listed(tool) for tool in pipeline.catalog}
+        self._status = _companion(catalog.STATUS, STATUS_SAYS, ApprovalStatus, Standing)
+        self._preflight = _companion(catalog.PREFLIGHT, PREFLIGHT_SAYS, Preflight, Verdict)
 
     def of(self, caller: Caller) -> list[Tool]:
-        return [tool for name, tool in self._tools.items() if not self._pipeline.out_of_scope(caller, name)]
+        """In the catalog's order; then the two companions, where there is something to use them on."""
+        granted = [tool for tool in self._pipeline.catalog if not self._pipeline.out_of_scope(caller, tool.name)]
+        gated = [self._status] if any(tool.gated for tool in granted) else []
+        return [*(self._tools[tool.name] for tool in granted), *gated, *([self._preflight] if granted else [])]
 
 
 def _listed(tool: catalog.Tool) -> Tool:
@@ -32,8 +42,24 @@ def _listed(tool: catalog.Tool) -> Tool:
     )
 
 
+def _companion(name: str, description: str, asked: type, answered: type) -> Tool:
+    reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+    input_schema, output_schema = catalog.schema_of(asked), catalog.schema_of(answered)
+    return Tool(
+        name=name, description=description, input_schema=input_schema, output_schema=output_schema, annotations=reads
+    )
+
+
 def output_schema(tool: catalog.Tool) -> dict[str, Any] | None:
-    """What its structured results satisfy; None where the route answers with anything but an object."""
+    """What its structured results satisfy; None where the route answers with anything but an object.
+
+    A gated call is answered by its route, or told that it waits: one of the two, and never both.
+    """
     if tool.output_schema.get("type") != "object":
         return None
-    return tool.output_schema
+    if not tool.gated:
+        return tool.output_schema
+    ref = {"$ref": f"#/$defs/{TOLD}"}
+    route = {name: value for name, value in tool.output_schema.items() if name != "$defs"}
+    defs = {**tool.output_schema.get("$defs", {}), TOLD: catalog.schema_of(Told)}
+    return {"type": "object", "oneOf": [{**route, "not": ref}, ref], "$defs": defs}

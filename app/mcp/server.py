@@ -5,16 +5,9 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-)
+from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
-from app.mcp.answers import answer
+from app.mcp.calls import Calls
 from app.mcp.listing import Listing
 from app.runtime.principal import Principal
 from app.runtime.tools.budget import Meters
@@ -32,6 +25,7 @@ Context = ServerRequestContext[Any]
 def serving(pipeline: Pipeline) -> ASGIApp:
     """An ASGI app that answers one POST at a time. Each has a manager of its own: there is nothing to keep."""
     listing, meters = Listing(pipeline), Meters(CALLS_PER_MINUTE, WRITES_PER_MINUTE)
+    calls = Calls(pipeline, listing)
 
     def caller(context: Context) -> Caller:
         principal: Principal = context.request.scope["user"]  # type: ignore[union-attr]  # there is one over HTTP
@@ -41,11 +35,7 @@ def serving(pipeline: Pipeline) -> ASGIApp:
         return ListToolsResult(tools=listing.of(caller(context)))
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        who = caller(context)
-        if params.name not in {tool.name for tool in listing.of(who)}:
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}. Nothing was executed. See: tools/list")
-        tool = pipeline.catalog.get(params.name)
-        return answer(tool, await pipeline.invoke(who, params.name, params.arguments or {}))
+        return await calls.call(caller(context), params.name, params.arguments or {})
 
     server = Server(
         "triager",

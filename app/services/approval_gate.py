@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from app.runtime import invocation
 from app.runtime.instants import after, to_text
 from app.runtime.tools.approvals import CHANGED, Approval, Full, InTheWay, NewRequest, Rejection
+from app.runtime.tools.redact import redact_text
 from app.services import brakes
 from app.services.approval_rows import TOLD_WITHIN, deadline_of, status_of
 
@@ -34,7 +35,8 @@ WHERE NOT EXISTS (SELECT 1 FROM approvals WHERE {IN_THE_WAY}) AND NOT {brakes.HA
 ON CONFLICT DO NOTHING RETURNING id
 """  # noqa: S608 (constant text)
 STANDING = f"""
-id, decision, reason, expires_at, use_by, claim_id, ended, ended_reason, until_at, requested_at, decided_at,
+id, decision, reason, expires_at, use_by, claim_id, consumed_at, ended, ended_reason, until_at, requested_at,
+decided_at,
 {brakes.HALTED} AS halted
 """
 CONSUME = f"""
@@ -85,13 +87,8 @@ WHERE decision IS NOT NULL AND (ended IS NULL OR ended_at > :told) ORDER BY deci
 
 def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> InTheWay | None:
     """Insert first, look afterwards: None when people are asked now, else what is in the way."""
-    call = {
-        "principal_key": request.principal_key,
-        "tool": request.tool,
-        "fingerprint": request.fingerprint,
-        "changed": CHANGED,
-        "now": to_text(now),
-    }
+    call = {"principal_key": request.principal_key, "tool": request.tool, "fingerprint": request.fingerprint}
+    at = to_text(now)
     row = {
         "id": request.id,
         "input": json.dumps(request.input),
@@ -101,23 +98,30 @@ def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> I
         "trace_id": invocation.trace_id(),
         "open_max": request.open_max,
     }
-    if _verdict(session, ASK, **call, **row):
+    if _verdict(session, ASK, **call, **row, changed=CHANGED, now=at):
         return None
-    query = f"SELECT {STANDING} FROM approvals WHERE {IN_THE_WAY} ORDER BY ended IS NOT NULL, requested_at DESC LIMIT 1"  # noqa: S608
-    met = session.execute(text(query), call).first()
-    if met is not None:
-        return _approval(met, now)
+    if met := own(session, **call, now=now):
+        return met
     if brake := brakes.holding(session, request.principal_key):
         return brake
     waiting = session.execute(text(OPEN), {"principal_key": request.principal_key}).scalar_one()
     if waiting >= request.open_max:
         return Full(waiting)
-    return Approval(request.id, "cancelled", call["now"], False, "try again", None, call["now"], None)
+    return Approval(request.id, "cancelled", at, None, "try again", None, at, None)
 
 
-def statuses(session: Session, ids: list[str], now: datetime) -> dict[str, Approval]:
-    query = f"SELECT {STANDING} FROM approvals WHERE id IN (SELECT value FROM json_each(:ids))"  # noqa: S608
-    rows = session.execute(text(query), {"ids": json.dumps(ids)})
+def own(session: Session, principal_key: str, tool: str, fingerprint: str, now: datetime) -> Approval | None:
+    """The request of this principal that is in the way of this call: the unended one, else the newest."""
+    call = {"principal_key": principal_key, "tool": tool, "fingerprint": fingerprint}
+    query = f"SELECT {STANDING} FROM approvals WHERE {IN_THE_WAY} ORDER BY ended IS NOT NULL, requested_at DESC LIMIT 1"  # noqa: S608
+    met = session.execute(text(query), {**call, "changed": CHANGED, "now": to_text(now)}).first()
+    return _approval(met, now) if met else None
+
+
+def statuses(session: Session, ids: list[str], now: datetime, principal_key: str | None = None) -> dict[str, Approval]:
+    query = f"""SELECT {STANDING} FROM approvals WHERE id IN (SELECT value FROM json_each(:ids))
+                AND principal_key = coalesce(:principal_key, principal_key)"""  # noqa: S608
+    rows = session.execute(text(query), {"ids": json.dumps(ids), "principal_key": principal_key})
     return {row.id: _approval(row, now) for row in rows}
 
 
@@ -130,7 +134,7 @@ def lapse(session: Session, request_id: str, now: datetime) -> bool:
 
 
 def end(session: Session, request_id: str, reason: str, now: datetime) -> bool:
-    return _verdict(session, END, id=request_id, reason=reason, now=to_text(now))
+    return _verdict(session, END, id=request_id, reason=redact_text(reason), now=to_text(now))
 
 
 def fence(session: Session, request_id: str, tool: str, principal_key: str, now: datetime) -> bool:
@@ -138,7 +142,7 @@ def fence(session: Session, request_id: str, tool: str, principal_key: str, now:
 
 
 def withdraw(session: Session, ids: list[str], principal_key: str, reason: str, now: datetime) -> list[str]:
-    said = {"reason": f"withdrawn: {reason}", "now": to_text(now)}
+    said = {"reason": f"withdrawn: {redact_text(reason)}", "now": to_text(now)}
     own = {"ids": json.dumps(ids), "principal_key": principal_key}
     withdrawn = [row.id for row in session.execute(text(WITHDRAW), said | own)]
     if withdrawn:
@@ -166,6 +170,7 @@ def _verdict(session: Session, statement: str, **values: Any) -> bool:
 
 def _approval(row: Row[Any], now: datetime) -> Approval:
     reason = row.ended_reason or row.reason
-    status, deadline, spent = status_of(row, now), deadline_of(row), row.claim_id is not None
-    halted = bool(row.halted)
-    return Approval(row.id, status, deadline, spent, reason, row.until_at, row.requested_at, row.decided_at, halted)
+    times = (row.until_at, row.requested_at, row.decided_at)
+    return Approval(
+        row.id, status_of(row, now), deadline_of(row), row.consumed_at, reason, *times, halted=bool(row.halted)
+    )

@@ -17,8 +17,11 @@ class DatabaseApprovalStore:
     async def ask(self, request: NewRequest, now: datetime) -> InTheWay | None:
         return await self._db.write(approval_gate.ask, request, now, self._ttl_s)
 
-    async def statuses(self, ids: list[str], now: datetime) -> dict[str, Approval]:
-        return await self._db.read(approval_gate.statuses, ids, now)
+    async def statuses(self, ids: list[str], now: datetime, principal_key: str | None = None) -> dict[str, Approval]:
+        return await self._db.read(approval_gate.statuses, ids, now, principal_key)
+
+    async def own(self, principal_key: str, tool: str, fingerprint: str, now: datetime) -> Approval | None:
+        return await self._db.read(approval_gate.own, principal_key, tool, fingerprint, now)
 
     async def consume(self, request_id: str, claim_id: str, now: datetime) -> bool:
         return await self._db.write(approval_gate.consume, request_id, claim_id, now)

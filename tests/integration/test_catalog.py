@@ -146,3 +146,12 @@ async def test_a_path_argument_cannot_leave_its_route(
         else:
             assert result.outcome.is_error
             assert depot.found == []
+
+
+@pytest.mark.parametrize("name", ["approval_status", "approval.status", "preflight"])
+def test_no_route_may_claim_the_name_of_a_tool_of_its_own(name: str) -> None:
+    @get("/mine", name=name).agent(description="Mine.")
+    async def mine() -> None: ...
+
+    with pytest.raises(WiringError, match=f'"{name.replace(".", "_")}" is a tool of its own'):
+        Catalog.of(Litestar([mine], openapi_config=None, logging_config=None))

@@ -15,7 +15,7 @@ async def test_a_client_lists_and_calls_what_its_token_grants(endpoint: Endpoint
     ticket_id = await endpoint.world.system.db.write(a_ticket, title="Printer on fire")
     async with endpoint.client(await endpoint.token("tickets_index"), mode) as client:
         listed = await client.list_tools()
-        assert [tool.name for tool in listed.tools] == ["tickets_index"]
+        assert [tool.name for tool in listed.tools] == ["tickets_index", "preflight"]
         result = await client.call_tool("tickets_index", {"status": "open"})
     assert not result.is_error
     assert result.structured_content["tickets"][0]["id"] == ticket_id

@@ -47,12 +47,17 @@ class Approval:
     id: str
     status: Status
     deadline: str
-    spent: bool  # the call was, or is being, carried out
+    consumed_at: str | None  # when the call was begun, if it was
     reason: str | None  # why it ended
     until: str | None  # how long a rejection is remembered; None means always
     asked_at: str
     decided_at: str | None
     halted: bool = False  # a brake holds its principal: nothing may spend it
+
+    @property
+    def spent(self) -> bool:
+        """The call was, or is being, carried out."""
+        return bool(self.consumed_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,11 @@ class Full:
 InTheWay = Approval | Brake | Full
 
 
+def claim_of(principal_key: str, request_id: str) -> str:
+    """The claim under which a caller spends its request: derived, so that after a crash the same one wins again."""
+    return f"{principal_key}/{request_id}"
+
+
 class ApprovalStore(Protocol):
     async def ask(self, request: NewRequest, now: datetime) -> InTheWay | None:
         """Insert unless something is in the way: None when people are asked now, else what is in the way.
@@ -82,8 +92,11 @@ class ApprovalStore(Protocol):
         rejected and remembered; a brake; that `open_max` requests of the principal have not ended.
         """
 
-    async def statuses(self, ids: list[str], now: datetime) -> dict[str, Approval]:
-        """The requests that exist, by id."""
+    async def statuses(self, ids: list[str], now: datetime, principal_key: str | None = None) -> dict[str, Approval]:
+        """The requests that exist, by id; of this principal alone where one is given."""
+
+    async def own(self, principal_key: str, tool: str, fingerprint: str, now: datetime) -> Approval | None:
+        """What `ask` would find in the way of this call among the principal's own requests."""
 
     async def consume(self, request_id: str, claim_id: str, now: datetime) -> bool:
         """Spend a live yes of a principal that is not halted. The same claim id wins again after a crash, no other."""

@@ -19,6 +19,7 @@ from app.runtime.tools.fingerprint import canonical
 
 Source = Literal["path", "query", "body"]
 RESERVED = {"request", "state", "scope", "headers", "cookies", "query", "body", "socket"}
+COMPANIONS = STATUS, PREFLIGHT = "approval_status", "preflight"  # tools that no route declares: see `companions`
 Id = Annotated[int, Meta(ge=1, le=2**53 - 1)]  # how a caller writes an int subclass such as TicketId
 
 
@@ -75,6 +76,8 @@ class Catalog:
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._tools: dict[str, Tool] = {}
         for tool in tools:
+            if tool.name in COMPANIONS:
+                raise WiringError(f'"{tool.name}" is a tool of its own, which no route may claim. Rename {tool.route}.')
             if tool.name in self._tools:
                 raise WiringError(f'Two routes claim the tool name "{tool.name}". Rename one of them.')
             self._tools[tool.name] = tool
@@ -115,8 +118,8 @@ def _tool(route: HTTPRoute, handler: HTTPRouteHandler) -> Tool:
         mark=mark,
         sources={f: source for f, _, _, source in fields},
         input=struct,
-        input_schema=_schema(struct),
-        output_schema=_schema(handler.parsed_return_field.annotation),
+        input_schema=schema_of(struct),
+        output_schema=schema_of(handler.parsed_return_field.annotation),
     )
 
 
@@ -149,7 +152,7 @@ def _caller_type(annotation: Any) -> Any:
     return annotation
 
 
-def _schema(annotation: Any) -> dict[str, Any]:
+def schema_of(annotation: Any) -> dict[str, Any]:
     [schema], components = msgspec.json.schema_components([annotation], ref_template="#/$defs/{name}")
     if "$ref" in schema:
         schema = components.pop(schema["$ref"].rpartition("/")[2])

@@ -13,7 +13,8 @@ from app.runtime.instants import Clock, to_text
 from app.runtime.steps import Step, reached
 from app.runtime.tools import gate
 from app.runtime.tools.approvals import CHANGED, Approval, ApprovalStore, InTheWay, NewRequest, claim_of
-from app.runtime.tools.results import Denied, Done, Outcome, Pending, ToolResult
+from app.runtime.tools.companions import told_used
+from app.runtime.tools.results import Denied, Done, Pending, ToolResult
 
 FINISH_WITHIN = timedelta(hours=24)  # of the consume; a repeat that comes later finds it given up
 LATE = "not carried out within 24 h of its start"
@@ -75,7 +76,7 @@ class DirectGate:
                     reached(Step.ENDED)
                 return None
             case "used":
-                return _carried_out(met)
+                return told_used(met.id)
             case _:
                 return gate.refusal(met)
 
@@ -100,8 +101,3 @@ class DirectGate:
             return None
         reached(Step.ENDED)
         return answer
-
-
-def _carried_out(met: Approval) -> Done:
-    message = f"This very call was carried out under request {met.id}. Nothing more was executed."
-    return Done(Outcome(200, {"status": "used", "request_id": met.id, "message": message}))
