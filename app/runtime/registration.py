@@ -1,16 +1,19 @@
 """One entry of the registry: an agent's class, what it may call, and how often."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.runtime.errors import WiringError
+from app.runtime.spelling import did_you_mean
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 LIMITS = ("calls_per_minute", "open_requests")
 OPEN_REQUESTS = 50  # waiting for people at a time
 SCOPE = re.compile(r"tool:[A-Za-z0-9_-]{1,64}")
+KEYS = ("module", "class", "scopes", *LIMITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class Registration:
 def read(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, Registration]:
     """The registrations of `config/agents.py`. Raises WiringError naming every entry that is not right."""
     problems = [problem for name, entry in agents.items() for problem in _problems(name, entry)]
+    problems += _shared_classes(agents)
     if problems:
         raise WiringError("config/agents.py: " + " ".join(problems))
     return {
@@ -45,10 +49,19 @@ def read(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, Registration]:
     }
 
 
+def _shared_classes(agents: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Two agents of one class would be told apart by nothing that a reader of either sees."""
+    named = (entry for entry in agents.values() if entry.get("module") and entry.get("class"))
+    for path, count in Counter(f"{entry['module']}.{entry['class']}" for entry in named).items():
+        if count > 1:
+            yield f"{count} agents are {path}. Give each a class of its own, or use two instances of one agent."
+
+
 def _problems(name: str, entry: Mapping[str, Any]) -> list[str]:
     found = []
     if not NAME.fullmatch(name):
         found.append(f'"{name}": a name has letters, digits, _ and - only.')
+    found += [f'"{name}": there is no key "{key}".{did_you_mean(key, KEYS)}' for key in entry if key not in KEYS]
     if not entry.get("module") or not entry.get("class"):
         found.append(f'"{name}": give it a module and a class.')
     scopes = entry.get("scopes")

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from app.domain import Conflict, Invalid, NotFound
 from app.runtime.instants import after, to_text
 from app.runtime.principal import Principal
+from app.runtime.tools.redact import redact_text
 from app.schemas import ApprovalOut, ApprovalPage, Pruned
 from app.services import brakes, events
 from app.services.approval_rows import TOLD_WITHIN, status_of
@@ -115,6 +116,7 @@ def _in_the_future(until_at: str, now: datetime, *, until_window_ends: bool) -> 
 
 def _resolve(session: Session, request_id: str, by: Principal, now: datetime, **answer: Any) -> ApprovalOut:
     at = to_text(now)
+    reason = answer.pop("reason")
     row = session.execute(
         update(ApprovalRow)
         .where(
@@ -124,7 +126,7 @@ def _resolve(session: Session, request_id: str, by: Principal, now: datetime, **
             ApprovalRow.expires_at > at,
             text(f"NOT {brakes.HALTED}"),
         )
-        .values(decided_at=at, decided_by=by.name, **answer)
+        .values(decided_at=at, decided_by=by.name, reason=reason and redact_text(reason), **answer)
         .returning(*COLUMNS)
     ).first()
     if row is None:

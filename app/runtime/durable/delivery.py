@@ -16,6 +16,7 @@ from app.runtime.instants import Clock
 from app.runtime.steps import Step, reached
 from app.runtime.tools.approvals import CHANGED, Approval, ApprovalStore
 from app.runtime.tools.pipeline import Caller, Pipeline
+from app.runtime.tools.redact import redact_text
 from app.runtime.tools.results import Done
 
 RETRIES_MAX = 10  # in one turn; the rest follow in a turn of their own
@@ -153,7 +154,7 @@ class Delivery:
         if not result.outcome.is_error:
             await self._settle(row, approval, "approved", arguments, ran="ok")
             return True
-        reason = CHANGED if result.outcome.status == CONFLICT else f"refused: {result.outcome.message}"
+        reason = CHANGED if result.outcome.status == CONFLICT else f"refused: {redact_text(result.outcome.message)}"
         return await self._end(row, approval, reason, arguments, ran="failed")
 
     async def _end(
@@ -192,6 +193,8 @@ class Delivery:
         times = (approval.asked_at, approval.decided_at)
         await self._tell(Settled(row.request_id, row.tool, status, arguments, ran, reason, until, *times))
         reached(Step.SETTLED)
+        if ran is None:
+            self._pipeline.dropped(self._caller, row.tool, row.request_id, f"{status}: {reason}" if reason else status)
 
 
 def _statements_left() -> int:
