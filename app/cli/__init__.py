@@ -18,7 +18,7 @@ COMMANDS = {
     "serve": ("app.cli.serve", "Serve a set-up installation."),
     "demo": ("app.cli.demo", "Tell the whole story in a temporary directory."),
     "seed": ("app.cli.tickets", "Put the example tickets and an operator into an empty database."),
-    "import": ("app.cli.tickets", "Import tickets from a CSV file."),
+    "import": ("app.cli.tickets", "Import tickets from CSV or JSON lines."),
     "user": ("app.cli.people", "Add, list and disable people."),
     "token": ("app.cli.people", "Issue, list and revoke tokens."),
     "sweep": ("app.cli.sweep", "Let the triager look at the queue now."),

@@ -13,27 +13,29 @@ from app.cli import common
 from app.cli.books import Books, books, problems
 from app.cli.seeding import seed
 from app.cli.story import CAP, Story, story
-from app.cli.ticket_file import parse
-from app.cli.tickets import instant
+from app.cli.tickets import bring_in, instant
 from app.domain import Refusal
-from app.services import imports
+from app.services.imports import Imported
 from db.engine import Database
 
 SWEEPS_MAX = 1_000
 
 
 @click.command("demo")
-@click.option("--tickets", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A CSV file.")
+@click.option(
+    "--tickets", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="CSV or JSON lines."
+)
 @click.option("--now", callback=instant, metavar="INSTANT", help="When the story begins, as 2025-10-17T12:00:00Z.")
-@click.option("--answers", type=click.Choice(["approve", "reject"]), default="approve", help="With --tickets.")
+@click.option("--answers", type=click.Choice(["approve", "reject"]), help="With --tickets; else approve.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the transcript.")
-def demo(file: Path | None, now: datetime, answers: str, as_json: bool) -> None:
+def demo(file: Path | None, now: datetime, answers: str | None, as_json: bool) -> None:
     """Tell the whole story: the triager asks, a person answers, one ticket closes because somebody said yes.
 
     With --tickets, import that file instead, sweep hourly, and answer everything until nothing is left to ask.
     """
-    content = file.read_bytes() if file else None
-    told, found = asyncio.run(_tell(content, now, answers, silent=as_json))
+    if answers and not file:
+        raise click.UsageError("--answers goes with --tickets: the example's two requests get one answer each.")
+    told, found = asyncio.run(_tell(file, now, answers or "approve", silent=as_json))
     broken = problems(told, found)
     if as_json:
         common.print_json(_summary(told, found))
@@ -46,22 +48,29 @@ def demo(file: Path | None, now: datetime, answers: str, as_json: bool) -> None:
     sys.exit(bool(broken))
 
 
-async def _tell(content: bytes | None, now: datetime, answers: str, *, silent: bool) -> tuple[Story, Books]:
-    async def from_file(db: Database, at: datetime) -> str:
-        good, bad = parse(content or b"", at)
-        if bad:
-            raise Refusal(f"Line {bad[0].line}: {bad[0].problem}. {len(bad)} rows are bad. Nothing was told.")
-        await db.write(imports.keep, good, by=common.SHELL, now=at)
-        return await seed(db, at) or ""
+async def _tell(file: Path | None, now: datetime, answers: str, *, silent: bool) -> tuple[Story, Books]:
+    async def plant(db: Database, at: datetime) -> str | None:
+        if file:
+            await _import(db, file, at)
+        return await seed(db, at)
 
     def say(line: str) -> None:
         if not silent:
             click.echo(line)
 
     with TemporaryDirectory(prefix="triager-demo-") as folder:
-        async with story(Path(folder), now, from_file if content else seed, say) as told:
-            await (_unattended(told, answers) if content else _by_hand(told))
+        async with story(Path(folder), now, plant, say) as told:
+            await (_unattended(told, answers) if file else _by_hand(told))
             return told, await books(told)
+
+
+async def _import(db: Database, file: Path, now: datetime) -> None:
+    """All of the file or nothing: a story about a part of it would mislead."""
+    done, bad = await bring_in(db, file, now)
+    if bad:
+        raise Refusal(f"{file}:{bad[0].line}: {bad[0].problem}. {len(bad)} rows are bad. Nothing was told.")
+    if done == Imported():
+        raise Refusal(f"{file} has a header and no rows. Nothing was told.")
 
 
 async def _by_hand(told: Story) -> None:

@@ -1,106 +1,48 @@
-"""Tickets in a CSV file: good rows and bad ones, each bad row with the line it begins on and what is wrong with it.
+"""Tickets in a file, a row at a time: good ones, and bad ones with the line they begin on and what is wrong with them.
 
-Columns: external_id, title, created_at, and where there are any body, closed_at and comments. Comments are a number:
-0 means that the requester spoke last, anything else that nobody knows who did.
+Whether it is JSON lines or CSV is seen by its first character, not by its name: names lie, pipes have none, and no
+header of tickets begins with a brace. Rows are read as they are asked for: a file may be larger than memory.
 """
 
-import csv
-import io
 from collections.abc import Iterator
 from datetime import datetime
+from io import BufferedReader
 
-from msgspec import Struct
-
-from app.domain import NAME_MAX, TEXT_MAX, TITLE_MAX, Refusal, Speaker
-from app.runtime.instants import to_text
+from app.cli import ticket_csv, ticket_json
+from app.cli.ticket_row import BadRow, Row, shown, ticket
+from app.domain import Refusal
 from app.services.imports import ForeignTicket
 
-NEEDED = {"external_id", "title", "created_at"}
-COLUMNS = NEEDED | {"body", "closed_at", "comments"}
-LENGTHS = {"external_id": (1, NAME_MAX), "title": (1, TITLE_MAX), "body": (0, TEXT_MAX)}  # characters
+BOM = b"\xef\xbb\xbf"
+WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # how UTF-16 and UTF-32 begin
 
 
-class BadRow(Struct, frozen=True):
-    line: int
-    problem: str
+def read(file: BufferedReader, now: datetime) -> Iterator[ForeignTicket | BadRow]:
+    """Raises Refusal, at once or before the first row, when the file as a whole is none of tickets."""
+    head = file.peek(1)
+    if head.startswith(WIDE):
+        raise Refusal("The file is UTF-16 or UTF-32. Nothing was imported. Save it as UTF-8.")
+    first = head.removeprefix(BOM).lstrip()[:1]
+    if not first:
+        raise Refusal("The file is empty. Nothing was imported. Look at what wrote it.")
+    if first == b"[":
+        raise Refusal("The file is one JSON array. Nothing was imported. Write an object a line: jq -c '.[]' FILE")
+    return _checked(ticket_json.rows(file) if first == b"{" else ticket_csv.rows(file), now)
 
 
-def parse(content: bytes, now: datetime) -> tuple[list[ForeignTicket], list[BadRow]]:
-    """Raises Refusal when the header is not one of tickets."""
-    good: dict[str, ForeignTicket] = {}
-    bad: list[BadRow] = []
-    for line, row in _rows(content.decode("utf-8-sig", errors="surrogateescape")):
-        try:
-            ticket = _ticket(row, now)
-        except (ValueError, OverflowError) as error:
-            bad.append(BadRow(line, str(error)))
+def _checked(rows: Iterator[Row | BadRow], now: datetime) -> Iterator[ForeignTicket | BadRow]:
+    seen: set[str] = set()
+    for row in rows:
+        if isinstance(row, BadRow):
+            yield row
             continue
-        if good.setdefault(ticket.external_id, ticket) is not ticket:
-            bad.append(BadRow(line, f'external_id "{ticket.external_id}" stands above already'))
-    return list(good.values()), bad
-
-
-def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line, row); a row with too few or too many fields has other keys than the header."""
-    csv.field_size_limit(max(len(text), 1))  # a field that is too long is one bad row, not the end of the file
-    reader = csv.reader(io.StringIO(text, newline=""))
-    header = next(reader, [])
-    _check_header(header)
-    start = reader.line_num + 1
-    for fields in reader:
-        if fields:
-            yield start, dict(zip(header, fields, strict=False)) if len(fields) == len(header) else {}
-        start = reader.line_num + 1
-
-
-def _check_header(header: list[str]) -> None:
-    unknown = sorted(set(header) - COLUMNS)
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if missing := sorted(NEEDED - set(header)):
-        problem = f"has no column {', '.join(missing)}"
-    elif unknown or twice:
-        problem = f"has columns nobody knows: {', '.join(unknown)}" if unknown else f"names {', '.join(twice)} twice"
-    else:
-        return
-    raise Refusal(f"The file {problem}. Nothing was imported. Columns are: {', '.join(sorted(COLUMNS))}.")
-
-
-def _ticket(row: dict[str, str], now: datetime) -> ForeignTicket:
-    if not row:
-        raise ValueError("has another number of fields than the header")
-    for name, (least, most) in LENGTHS.items():
-        _check_text(name, row.get(name, ""), least, most)
-    created_at = _instant("created_at", row["created_at"], now)
-    closed_at = _instant("closed_at", row["closed_at"], now) if row.get("closed_at") else None
-    if closed_at and closed_at < created_at:
-        raise ValueError("closed_at is before created_at")
-    return ForeignTicket(
-        row["external_id"], row["title"], row.get("body", ""), created_at, closed_at, _speaker(row.get("comments", ""))
-    )
-
-
-def _check_text(name: str, text: str, least: int, most: int) -> None:
-    if not least <= len(text) <= most:
-        raise ValueError(f"{name} has {len(text)} characters; it needs {least} to {most}")
-    if text.isspace() and least:
-        raise ValueError(f"{name} is blank")
-    if "\0" in text or text.encode(errors="replace").decode() != text:
-        raise ValueError(f"{name} holds a NUL or bytes that are no UTF-8")
-
-
-def _instant(name: str, text: str, now: datetime) -> str:
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f'{name} "{text[:40]}" is no instant; write 2026-03-09T12:00:00Z') from None
-    if at.tzinfo is None:
-        raise ValueError(f'{name} "{text[:40]}" names no time zone; end it with Z or an offset')
-    if at > now:
-        raise ValueError(f'{name} "{text[:40]}" is in the future')
-    return to_text(at)
-
-
-def _speaker(comments: str) -> Speaker:
-    if comments and not (comments.isascii() and comments.isdigit()):
-        raise ValueError(f'comments "{comments[:40]}" is not a number')
-    return Speaker.REQUESTER if comments.strip("0") == "" and comments else Speaker.NONE
+        try:
+            one = ticket(row.values, now)
+        except ValueError as error:
+            yield BadRow(row.line, str(error))
+            continue
+        if one.external_id in seen:
+            yield BadRow(row.line, f"external_id {shown(one.external_id)} stands above already")
+        else:
+            seen.add(one.external_id)
+            yield one

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.demo import demo
+from app.domain import Refusal
 from config.settings import ROOT
 
 REAL_TICKETS = ROOT.parent / "shared" / "data" / "real_tickets.csv"
@@ -60,6 +61,17 @@ def test_a_rejected_backlog_is_asked_about_once(tmp_path: Path) -> None:
     story = told("--tickets", str(file), "--now", "2026-03-09T12:00:00Z", "--answers", "reject")
     assert [sweep["asked"] for sweep in story["sweeps"]] == [10, 2]
     assert (story["closed"], story["declined"]) == ([], list(range(1, 13)))
+
+
+def test_a_file_without_rows_tells_no_story(tmp_path: Path) -> None:
+    (tmp_path / "tickets.csv").write_text("external_id,title,created_at\n")
+    with pytest.raises(Refusal, match="no rows"):
+        told("--tickets", str(tmp_path / "tickets.csv"))
+
+
+def test_answers_without_tickets_are_refused() -> None:
+    done = CliRunner().invoke(demo, ["--answers", "reject"])
+    assert (done.exit_code, "--answers goes with --tickets" in done.stderr) == (2, True)
 
 
 @pytest.mark.skipif(not REAL_TICKETS.exists(), reason="the real tickets are not beside this checkout")
