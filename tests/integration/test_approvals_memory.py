@@ -274,3 +274,16 @@ async def test_a_token_is_refused_the_call_that_was_rejected_and_no_other(world:
     assert await ask("another's", 1, "token:8") is None
     assert (await ask_again(world, "first")).status_code == 200
     assert await ask("once more", 1) is None
+
+
+async def test_the_sweep_asks_again_once_a_person_says_so_and_not_before(world: World) -> None:
+    await world.system.db.write(a_ticket)
+    assert (await world.sweep())["asked"] == 1
+    [request] = await world.pending()
+    await reject(world, request)
+    await heard(world)
+    assert [(await world.sweep())["asked"] for _ in range(2)] == [0, 0]
+    await ask_again(world, request)
+    assert (await world.sweep())["asked"] == 1
+    [again] = await world.pending()
+    assert again != request

@@ -70,12 +70,14 @@ MOVED: dict[str, Change] = {
     "an operator writes": (("POST", "/comments", {"body": "Looking into it."}),),
     "the title is edited": (("PATCH", "", {"title": "Something else"}),),
     "it is protected": (("PATCH", "", {"protected_until": ago(-30)}),),
+    "it becomes exempt": (("PATCH", "", {"priority": "urgent"}),),
     "a person closes it": (("POST", "/close", {"version": 3}),),
     "it is closed and reopened": (("POST", "/close", {"version": 3}), ("POST", "/reopen", {})),
 }
 THE_SAME: dict[str, Change] = {
     "nothing happens": (),
     "a note is added": (("POST", "/comments", {"body": "They called.", "public": False}),),
+    "it gets a label that exempts nothing": (("PATCH", "", {"labels": ["printer"]}),),
     "the body is edited": (("PATCH", "", {"body": "Steps to reproduce"}),),
 }
 
