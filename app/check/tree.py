@@ -9,6 +9,7 @@ from pathlib import Path
 from app.check.finding import Finding, error
 
 FOLDERS = ("app", "config", "db", "routes", "templates")
+README = "README.md"
 SUFFIXES = {".py", ".html", ".xml", ".txt", ".jinja"}
 
 
@@ -35,7 +36,7 @@ class Tree:
 
 def read(root: Path) -> Tree:
     paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.suffix in SUFFIXES]
-    texts = {path.relative_to(root).as_posix(): _text(path) for path in (*paths, root / "README.md") if path.is_file()}
+    texts = {path.relative_to(root).as_posix(): _text(path) for path in (*paths, root / README) if path.is_file()}
     return Tree(root, texts)
 
 
