@@ -50,7 +50,9 @@ def instant(_context: click.Context, _parameter: click.Parameter, text: str | No
 def import_file(file: Path, now: datetime, as_json: bool) -> None:
     """Import tickets from FILE, CSV or JSON lines: good rows are kept, bad ones reported by line, with exit 1.
 
-    Columns: external_id, title, created_at; body, closed_at, comments. Repeat it as often as you like.
+    Columns: external_id, title, created_at; body, closed_at, comments (how many there were). A JSON line may also name
+    requester, assignee, priority, category and labels, and list its comments. Repeat it as often as you like: what has
+    not changed stays as it is, and what was closed here is never reopened by a file.
     """
     with common.database(common.settings()) as db:
         done, bad = common.run(bring_in(db, file, now))

@@ -86,6 +86,7 @@ def test_an_impossible_time_is_a_bad_row(at: str, problem: str) -> None:
         ("a#1,Printer,2026-03-01T00:00:00Z,,,,", "7 fields, where the header has 6"),
         ("a#1,Printer,2026-03-02T00:00:00Z,,2026-03-01T00:00:00Z,", "before created_at"),
         ("a#1,Printer,2026-03-01T00:00:00Z,,,many", "neither a count nor a list"),
+        (f"a#1,{'x' * 1_000_001},2026-03-01T00:00:00Z,,,", "field larger than field limit"),
         ('a#1,"Printer" jams,2026-03-01T00:00:00Z,,,', "no CSV"),
     ],
 )
