@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,14 @@ class Endpoint:
     world: World
     address: str  # http://127.0.0.1:port
     raw: httpx.AsyncClient  # without a token
+    issued: set[str] = field(default_factory=set)
 
     async def token(self, *tools: str, name: str = "desk") -> str:
-        """The text of a new tools token."""
+        """The text of a tools token, issued the first time."""
         text = f"trg_{name}_secret"
+        if text in self.issued:
+            return text
+        self.issued.add(text)
         scopes = [f"tool:{tool}" for tool in tools]
 
         def issue(session: Session) -> None:
@@ -40,6 +44,9 @@ class Endpoint:
 
         await self.world.system.db.write(issue)
         return text
+
+    async def revoke(self, token_id: str) -> None:
+        await self.world.system.db.write(tokens.revoke, token_id, NOW)
 
     @asynccontextmanager
     async def client(self, token: str, mode: Any = "auto") -> AsyncIterator[Client]:
