@@ -10,7 +10,7 @@ from app.check.tree import Tree
 
 FLOORS = (  # highest first; entries on one line are neighbours
     ("app.cli",),
-    ("app.check", "app.measure", "app.cloudflare", "app.migrations"),
+    ("app.check", "app.measure", "app.cloudflare", "app.migrations", "app.importer"),
     ("app.main",),
     ("routes", "app.agents", "app.mcp"),
     ("app.auth", "app.web"),

@@ -8,8 +8,7 @@ from typing import Literal
 
 import rich_click as click
 
-from app.cli import common
-from app.runtime.durable import control
+from app.cli import common, control
 from app.runtime.instants import utc_now
 from app.schemas import BrakesOut
 from app.services import brakes

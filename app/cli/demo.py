@@ -15,7 +15,7 @@ from app.cli.seeding import seed
 from app.cli.story import CAP, Story, story
 from app.cli.tickets import bring_in, instant
 from app.domain import Refusal
-from app.services.imports import Imported
+from app.importer.keep import Imported
 from db.engine import Database
 
 SWEEPS_MAX = 1_000

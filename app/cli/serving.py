@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 import structlog
 import uvicorn
 
+from app.cli import control
 from app.cli.operations import commands
 from app.main import System
-from app.runtime.durable import control
 from app.runtime.durable.host_embedded import LOOK_MAX_S
 from app.runtime.durable.schedules import next_run
 from app.services.housekeeping import NIGHTLY, tidy

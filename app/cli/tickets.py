@@ -9,11 +9,10 @@ import rich_click as click
 from msgspec import structs
 
 from app.cli import common, seeding
-from app.cli.ticket_file import read
-from app.cli.ticket_row import BadRow
+from app.importer.file import read
+from app.importer.keep import ForeignTicket, Imported, keep
+from app.importer.row import BadRow
 from app.runtime.instants import utc_now
-from app.services import imports
-from app.services.imports import ForeignTicket, Imported
 from db import fixtures
 from db.engine import Database
 
@@ -52,7 +51,7 @@ def import_file(file: Path, now: datetime, as_json: bool) -> None:
 
     Columns: external_id, title, created_at; body, closed_at, comments (how many there were). A JSON line may also name
     requester, assignee, priority, category and labels, and list its comments. Repeat it as often as you like: what has
-    not changed stays as it is, and what was closed here is never reopened by a file.
+    not changed stays as it is, and what a person or an approval closed here stays closed.
     """
     with common.database(common.settings()) as db:
         done, bad = common.run(bring_in(db, file, now))
@@ -74,7 +73,7 @@ async def bring_in(db: Database, path: Path, now: datetime) -> tuple[Imported, l
         for batch in _batches(read(file, now)):
             bad += [row for row in batch if isinstance(row, BadRow)]
             good = [row for row in batch if isinstance(row, ForeignTicket)]
-            done += await db.write(imports.keep, good, by=common.SHELL, now=now)
+            done += await db.write(keep, good, by=common.SHELL, now=now)
     return done, bad
 
 

@@ -15,8 +15,8 @@ from support import OPERATOR, a_ticket, ago, an_operator
 from app.cli.seeding import seed
 from app.cli.tickets import bring_in, import_file
 from app.domain import Speaker
-from app.services import imports, tickets, tokens
-from app.services.imports import ForeignComment, ForeignTicket, Imported
+from app.importer.keep import ForeignComment, ForeignTicket, Imported, keep
+from app.services import tickets, tokens
 from db.engine import Database
 from db.schema import TicketRow, UserRow
 
@@ -31,7 +31,7 @@ def foreign(**values: Any) -> ForeignTicket:
 
 
 def importing(database: Database, now: datetime, *given: ForeignTicket) -> Imported:
-    return asyncio.run(database.write(imports.keep, list(given), by=OPERATOR, now=now))
+    return asyncio.run(database.write(keep, list(given), by=OPERATOR, now=now))
 
 
 def the_ticket(session: Session) -> Any:

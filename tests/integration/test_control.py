@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.runtime.durable import control
+from app.cli import control
 
 pytestmark = pytest.mark.anyio
 

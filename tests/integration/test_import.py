@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import select
 from support import OPERATOR
 
-from app.cli.ticket_file import read
-from app.cli.ticket_row import BadRow
 from app.domain import Status
+from app.importer.file import read
+from app.importer.keep import ForeignTicket, keep
+from app.importer.row import BadRow
 from app.runtime.instants import to_text
-from app.services import imports, tickets
-from app.services.imports import ForeignTicket
+from app.services import tickets
 from app.services.ticket_list import TicketQuery, listing
 from db import fixtures
 from db.engine import Database
@@ -38,7 +38,7 @@ def parse(content: bytes) -> tuple[list[ForeignTicket], list[BadRow]]:
 
 async def test_an_imported_ticket_is_as_old_as_it_was_where_it_began(database: Database) -> None:
     good, bad = parse(FILE)
-    await database.write(imports.keep, good, by=OPERATOR, now=NOW)
+    await database.write(keep, good, by=OPERATOR, now=NOW)
     stale = await database.read(listing, TicketQuery(status=Status.OPEN, inactive_since=A_WEEK_AGO))
     assert [ticket.external_id for ticket in stale.tickets] == ["a#1"]
     assert (stale.open, stale.stale, [row.line for row in bad]) == (2, 1, [5])
@@ -46,7 +46,7 @@ async def test_an_imported_ticket_is_as_old_as_it_was_where_it_began(database: D
 
 
 async def test_what_was_closed_there_is_closed_here_and_nobody_spoke_for_us(database: Database) -> None:
-    await database.write(imports.keep, parse(FILE)[0], by=OPERATOR, now=NOW)
+    await database.write(keep, parse(FILE)[0], by=OPERATOR, now=NOW)
     page = await database.read(listing, TicketQuery())
     assert [(ticket.title, ticket.closed_at, ticket.last_speaker) for ticket in page.tickets] == [
         ("Seven days and a minute", None, "none"),
@@ -57,7 +57,7 @@ async def test_what_was_closed_there_is_closed_here_and_nobody_spoke_for_us(data
 
 async def test_every_imported_ticket_has_one_event_however_often_the_file_comes(database: Database) -> None:
     for _ in range(2):
-        await database.write(imports.keep, parse(FILE)[0], by=OPERATOR, now=NOW)
+        await database.write(keep, parse(FILE)[0], by=OPERATOR, now=NOW)
     subjects = await database.read(lambda session: sorted(session.scalars(select(EventRow.subject))))
     assert subjects == ["ticket:1", "ticket:2", "ticket:3"]
 

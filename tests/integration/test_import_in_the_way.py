@@ -13,8 +13,7 @@ from sqlalchemy import select
 
 from app.cli.tickets import bring_in
 from app.domain import Speaker
-from app.services import imports
-from app.services.imports import ForeignComment, ForeignTicket
+from app.importer.keep import ForeignComment, ForeignTicket, keep
 from db.engine import Database
 from db.schema import TicketRow
 from tests.support import NOW, OPERATOR, ago, an_api
@@ -26,7 +25,7 @@ WORD = ForeignComment("requester", "Bo", "It still jams.", ago(1), public=True)
 
 async def importing(world: World, **values: object) -> None:
     one = ForeignTicket(**{**ASKABLE, "details": {"closed_at": None}} | values)  # type: ignore[arg-type]
-    await world.system.db.write(imports.keep, [one], by=OPERATOR, now=world.clock.at)
+    await world.system.db.write(keep, [one], by=OPERATOR, now=world.clock.at)
 
 
 @pytest.mark.anyio

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.cli.ticket_file import read
-from app.cli.ticket_row import SHOWN_MAX, BadRow, shown
 from app.domain import Refusal, Speaker
-from app.services.imports import ForeignTicket
+from app.importer.file import read
+from app.importer.keep import ForeignTicket
+from app.importer.row import SHOWN_MAX, BadRow, shown
 
 NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
 HEADER = "external_id,title,created_at,body,closed_at,comments"

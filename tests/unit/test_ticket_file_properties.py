@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.cli.ticket_file import read
-from app.cli.ticket_row import COLUMNS, KEYS, BadRow
 from app.domain import Refusal
-from app.services.imports import ForeignTicket
+from app.importer.file import read
+from app.importer.keep import ForeignTicket
+from app.importer.row import COLUMNS, KEYS, BadRow
 from tests.support import NOW
 
 INSTANTS = st.sampled_from(

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from app.domain import NAME_MAX, TEXT_MAX, TITLE_MAX, Category, Priority, Speaker
+from app.importer.keep import AGENT, ForeignComment, ForeignTicket
 from app.runtime.instants import to_text
-from app.services.imports import AGENT, ForeignComment, ForeignTicket
 
 NEEDED = {"external_id", "title", "created_at"}
 COLUMNS = NEEDED | {"body", "closed_at", "comments"}

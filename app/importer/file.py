@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from io import BufferedReader
 
-from app.cli import ticket_csv, ticket_json
-from app.cli.ticket_row import BadRow, Row, shown, ticket
 from app.domain import Refusal
-from app.services.imports import ForeignTicket
+from app.importer import csv_rows, json_rows
+from app.importer.keep import ForeignTicket
+from app.importer.row import BadRow, Row, shown, ticket
 
 BOM = b"\xef\xbb\xbf"
 WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # how UTF-16 and UTF-32 begin
@@ -27,7 +27,7 @@ def read(file: BufferedReader, now: datetime) -> Iterator[ForeignTicket | BadRow
         raise Refusal("The file is empty. Nothing was imported. Look at what wrote it.")
     if first == b"[":
         raise Refusal("The file is one JSON array. Nothing was imported. Write an object a line: jq -c '.[]' FILE")
-    return _checked(ticket_json.rows(file) if first == b"{" else ticket_csv.rows(file), now)
+    return _checked(json_rows.rows(file) if first == b"{" else csv_rows.rows(file), now)
 
 
 def _checked(rows: Iterator[Row | BadRow], now: datetime) -> Iterator[ForeignTicket | BadRow]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from io import BufferedReader, TextIOWrapper
 from typing import Any
 
-from app.cli.ticket_row import COLUMNS, NEEDED, BadRow, Row, shown
 from app.domain import Refusal
+from app.importer.row import COLUMNS, NEEDED, BadRow, Row, shown
 
 FIELD_MAX = 1_000_000  # characters: a quote that is never closed swallows no more than that
 DIGITS_MAX = 18  # of a count

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NoReturn
 
-from app.cli.ticket_row import BadRow, Row, shown
+from app.importer.row import BadRow, Row, shown
 
 
 def rows(file: BinaryIO) -> Iterator[Row | BadRow]:
