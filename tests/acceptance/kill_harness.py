@@ -103,7 +103,7 @@ class Kills:
     def _rest(self, life: Life, journal: Journal, *, lost: bool = False) -> list[str]:
         """Start once more, and look at the books when nothing is due any more."""
         waits = QUIET_S * 2 if lost else QUIET_S  # what a loss undid, the next sweep puts right
-        life = self._installation.live(life.now, tuple(f"wait {seconds}" for seconds in waits))
+        life = self._installation.live(life.now, ("resume", *(f"wait {seconds}" for seconds in waits)))
         books = kill_books.read(self._home)
         found = [*kill_books.at_any_moment(books, armed=True), *kill_books.at_rest(books, life.now)]
         found += [*journal.changed(books), *journal.without_trace(books)]

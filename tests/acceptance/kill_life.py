@@ -11,6 +11,7 @@ import sqlite3
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,6 +20,7 @@ from typing import Any, NoReturn
 
 import httpx
 
+from app.domain import Conflict
 from app.main import build
 from app.runtime.steps import Step, on_reached
 from config.settings import Settings
@@ -220,6 +222,14 @@ async def _reopen(world: World, ticket: int) -> None:
     await _post(world, f"/tickets/{ticket}/reopen", {})
 
 
+async def _halt(world: World) -> None:
+    await _post(world, "/ops/agents/halt", {})
+
+
+async def _resume(world: World) -> None:
+    await _post(world, "/ops/agents/resume", {})
+
+
 async def _wait(world: World, _seconds: int) -> None:
     await world.run_due()
 
@@ -232,7 +242,8 @@ async def _answer(world: World, which: int, answer: str) -> None:
 async def _unheard(world: World, which: int, answer: Callable[..., Awaitable[None]]) -> None:
     """The wake is lost: only the alarm finds the answer."""
     if pending := await world.pending():
-        await answer(pending[which % len(pending)], wake=False)
+        with suppress(Conflict):  # halted
+            await answer(pending[which % len(pending)], wake=False)
 
 
 async def _post(world: World, path: str, body: Any = None) -> None:
@@ -251,6 +262,8 @@ VERBS: dict[str, Callable[..., Awaitable[None]]] = {
     "reject-unheard": _reject_unheard,
     "edit": _edit,
     "reopen": _reopen,
+    "halt": _halt,
+    "resume": _resume,
     "wait": _wait,
 }
 

@@ -32,8 +32,8 @@ LOSE_LEDGER = "DELETE FROM ledger"
 FORGET_NO = "UPDATE state SET value = json_set(value, '$.declined', json('{}'))"
 
 STORIES = (
-    Story("asks when it is called", ASKING, ("sweep",), 14, tickets=2),
-    Story("asks on its schedule", ASKING, (HOURLY,), 15, tickets=2),
+    Story("asks when it is called", ASKING, ("sweep",), 11, tickets=2),
+    Story("asks on its schedule", ASKING, (HOURLY,), 12, tickets=2),
     Story("delivers a yes by wake", YES, ("approve 0",), 10, ("sweep",)),
     Story("delivers a yes by alarm", YES, ("approve-unheard 0", ALARM), 9, ("sweep",)),
     Story("delivers a yes by start", YES, (), 9, ("sweep", "approve-unheard 0")),
@@ -46,20 +46,21 @@ STORIES = (
         ("sweep", "sweep-eu"),
         tickets=2,
     ),
+    Story("delivers a yes when it is let go", YES, (ALARM, "resume"), 9, ("sweep", "approve-unheard 0", "halt")),
     Story("delivers a no by wake", NO, ("reject 0",), 8, ("sweep",)),
     Story("delivers a no by alarm", NO, ("reject-unheard 0", ALARM), 7, ("sweep",)),
     Story("meets a no it has forgotten", NO, ("sweep",), 11, ("sweep", "reject 0"), lost=FORGET_NO),
-    Story("lets an unanswered question expire", SILENCE, (WINDOW,), 13, ("sweep",)),
-    Story("lets a yes expire unused", SILENCE, (), 13, ("sweep", "approve-unheard 0"), down_s=90_000),
+    Story("lets an unanswered question expire", SILENCE, (WINDOW,), 12, ("sweep",)),
+    Story("lets a yes expire unused", SILENCE, (), 12, ("sweep", "approve-unheard 0"), down_s=90_000),
     Story("cancels a yes by wake", MOVED, ("approve 0",), 11, ("sweep", "edit 1")),
     Story("cancels a yes by alarm", MOVED, ("approve-unheard 0", ALARM), 10, ("sweep", "edit 1")),
-    Story("withdraws when it is called", MOVED, ("sweep", ALARM), 14, ("sweep", "edit 1")),
-    Story("withdraws on its schedule", MOVED, (HOURLY, ALARM), 15, ("sweep", "edit 1")),
-    Story("drops a question that its route refuses", MOVED, ("sweep-beside-an-edit",), 11),
+    Story("withdraws when it is called", MOVED, ("sweep", ALARM), 13, ("sweep", "edit 1")),
+    Story("withdraws on its schedule", MOVED, (HOURLY, ALARM), 14, ("sweep", "edit 1")),
+    Story("drops a question that its route refuses", MOVED, ("sweep-beside-an-edit",), 10),
     Story("fences a question that was never put", ODD, (ALARM,), 5, ("sweep",), dies_at="intended"),
-    Story("continues a sweep that was cut off", ODD, (HOURLY,), 11, ("sweep",), dies_at="asked", tickets=2),
+    Story("continues a sweep that was cut off", ODD, (HOURLY,), 9, ("sweep",), dies_at="asked", tickets=2),
     Story("finishes a call that was cut off", ODD, (ALARM,), 7, ("sweep", "approve 0"), dies_at="dispatched"),
-    Story("adopts a question its ledger has lost", ODD, ("sweep",), 9, ("sweep",), lost=LOSE_LEDGER),
+    Story("adopts a question its ledger has lost", ODD, ("sweep",), 8, ("sweep",), lost=LOSE_LEDGER),
 )
 
 VERBS = {
@@ -71,6 +72,8 @@ VERBS = {
     "reject-unheard 0": 1,
     "both 0": 2,
     "sweep-eu": 1,
+    "halt": 1,
+    "resume": 2,
     "edit 1": 2,
     "edit 2": 2,
     "reopen 1": 1,
