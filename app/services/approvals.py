@@ -164,12 +164,12 @@ def _not_remembered(session: Session, request_id: str, now: datetime) -> NotFoun
     return Conflict(f"This request is {word}{forgotten}: no rejection stands. Nothing was changed.", state=word)
 
 
-def _out(row: Row[Any], now: datetime) -> ApprovalOut:
+def _out(row: Row[*tuple[Any, ...]], now: datetime) -> ApprovalOut:
     fields = {name: getattr(row, name) for name in ApprovalOut.__struct_fields__ if name not in ("status", "principal")}
     return ApprovalOut(**fields, status=_word(row, now), principal=row.principal_key)
 
 
-def _word(row: Row[Any], now: datetime) -> str:
+def _word(row: Row[*tuple[Any, ...]], now: datetime) -> str:
     """The status for people: a call being carried out is still approved, one whose time is over has expired."""
     status = status_of(row, now)
     return {"spent": "approved", "lapsed": "expired"}.get(status, status)
