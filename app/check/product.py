@@ -9,7 +9,7 @@ from app.check.finding import Finding, error
 from app.check.tree import FOLDERS, Tree
 from app.runtime.errors import WiringError
 
-FAMILIES = ("app.check.registry", "app.check.policy", "app.check.tools", "app.check.reach")
+FAMILIES = ("app.check.registry", "app.check.policy", "app.check.routes", "app.check.reach")
 Agents = dict[str, dict[str, list[str]]]  # scopes and tools, by agent
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.check.finding import Finding, warning
 from app.check.registry import registry
-from app.check.tools import catalog
+from app.check.routes import catalog
 from app.check.tree import Tree
 from app.runtime.tools.scopes import granted
 

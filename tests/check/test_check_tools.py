@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from app.auth import signed_in
 from app.check.finding import Finding
-from app.check.tools import app_findings
+from app.check.routes import app_findings
 from app.domain import OperationId
 from app.runtime.tools.agent_route import get, post
 from app.schemas import Input
@@ -122,6 +122,13 @@ def test_a_tool_whose_name_a_model_provider_would_refuse_is_found(name: str) -> 
     async def find() -> Sent: ...
 
     only("tool-name", "error", found(a_lookup(name=name)(find)), f'The tool "{name.replace(".", "_")}"', find)
+
+
+@pytest.mark.parametrize("name", ["approval.status", "preflight"])
+def test_a_tool_with_the_name_of_one_that_comes_with_every_surface_is_found(name: str) -> None:
+    async def find() -> Sent: ...
+
+    only("tool-reserved", "error", found(a_lookup(name=name)(find)), f"Rename its route {name}", find)
 
 
 def test_two_routes_that_claim_one_name_are_found_once() -> None:

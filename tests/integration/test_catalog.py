@@ -47,7 +47,8 @@ def test_the_schema_of_the_close_tool_is_path_and_body_together() -> None:
     schema = close.input_schema
     assert set(schema["required"]) == {"ticket_id", "version"}
     assert schema["additionalProperties"] is False
-    assert schema["properties"]["ticket_id"] == {"type": "integer", "minimum": 1, "maximum": 2**53 - 1}
+    number = {"type": "integer", "minimum": 1, "maximum": 2**53 - 1, "description": TicketId.__doc__}
+    assert schema["properties"]["ticket_id"] == number
     assert schema["properties"]["version"]["minimum"] == 1
     assert close.output_schema["properties"]["status"]
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import msgspec
 from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
+from litestar.params import CookieParameter, HeaderParameter, ParameterKwarg
 from litestar.routes import HTTPRoute
 from msgspec import NODEFAULT, Meta, Struct, structs
 
@@ -18,9 +19,9 @@ from app.runtime.tools.agent_route import MARK, Mark
 from app.runtime.tools.fingerprint import canonical
 
 Source = Literal["path", "query", "body"]
+Input = tuple[str, Any, Any, Source]  # name, type, default, where its route reads it
 RESERVED = {"request", "state", "scope", "headers", "cookies", "query", "body", "socket"}
 COMPANIONS = STATUS, PREFLIGHT = "approval_status", "preflight"  # tools that no route declares: see `companions`
-Id = Annotated[int, Meta(ge=1, le=2**53 - 1)]  # how a caller writes an int subclass such as TicketId
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Tool:
     sources: dict[str, Source]
     input: type[Struct]
     input_schema: dict[str, Any]
-    output_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None  # None where the route answers with anything but an object
 
     @property
     def has_body(self) -> bool:
@@ -47,6 +48,11 @@ class Tool:
     def read_only(self) -> bool:
         """It changes nothing: a GET. What `tools:read` grants, and what a read-only person may call."""
         return self.method == "GET"
+
+    @property
+    def idempotent(self) -> bool:
+        """The same call twice does what it did once."""
+        return self.method in ("GET", "PUT", "DELETE")
 
     def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with defaults filled in: what the fingerprint covers, and what runs.
@@ -102,37 +108,39 @@ def _tool(route: HTTPRoute, handler: HTTPRouteHandler) -> Tool:
         raise WiringError(f"{handler} is marked .agent() but its route has no name.")
     if mark.preview is not None and "db" not in handler.parsed_fn_signature.parameters:
         raise WiringError(f"{handler.name} has a preview, so its handler must take `db`.")
-    fields = list(_inputs(route, handler))
     name = handler.name.replace(".", "_")
+    fields = inputs(route, handler)
+    sources = _sources(handler.name, fields)
     struct = msgspec.defstruct(
         name,
         [(f, t) if default is NODEFAULT else (f, t, default) for f, t, default, _ in fields],
         kw_only=True,
         forbid_unknown_fields=True,
     )
+    input_schema, output_schema = schema_of(struct), schema_of(handler.parsed_return_field.annotation)
     return Tool(
         name=name,
         route=handler.name,
         method=next(iter(handler.http_methods)),
         path="".join(f"/{{{part.name}}}" if hasattr(part, "name") else f"/{part}" for part in route.path_components),
         mark=mark,
-        sources={f: source for f, _, _, source in fields},
+        sources=sources,
         input=struct,
-        input_schema=schema_of(struct),
-        output_schema=schema_of(handler.parsed_return_field.annotation),
+        input_schema=input_schema,
+        output_schema=output_schema if output_schema.get("type") == "object" else None,
     )
 
 
-def _inputs(route: HTTPRoute, handler: HTTPRouteHandler) -> Iterable[tuple[str, Any, Any, Source]]:
-    """(name, type, default, source) of every argument that a caller gives."""
+def inputs(route: HTTPRoute, handler: HTTPRouteHandler) -> list[Input]:
+    """Every argument that a caller gives. Raises WiringError for a body that is no struct."""
+    found: list[Input] = []
     dependencies = handler.resolve_dependencies().keys() | RESERVED
-    for parameter in structs.fields(handler.signature_model):
-        if parameter.name == "data":
-            for f in structs.fields(handler.parsed_data_field.annotation):  # type: ignore[union-attr]  # there is data
-                yield f.encode_name, f.type, _default(f), "body"
-        elif parameter.name not in dependencies:
-            source: Source = "path" if parameter.name in route.path_parameters else "query"
-            yield parameter.name, _caller_type(parameter.type), _default(parameter), source
+    for field in structs.fields(handler.signature_model):
+        if field.name == "data":
+            found += _body(handler)
+        elif field.name not in dependencies:
+            found.append(_parameter(route, handler, field))
+    return found
 
 
 def _is_segment(text: str) -> bool:
@@ -146,9 +154,10 @@ def _default(field: structs.FieldInfo) -> Any:
 
 
 def _caller_type(annotation: Any) -> Any:
+    """An int subclass such as TicketId is a number to a caller, and its docstring says which."""
     inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
     if isinstance(inner, type) and issubclass(inner, int) and inner not in (int, bool):
-        return Id
+        return Annotated[int, Meta(ge=1, le=2**53 - 1, description=inner.__doc__)]
     return annotation
 
 
