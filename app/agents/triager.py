@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from app.agents.answers import Answers
 from app.agents.policy import Policy
@@ -102,7 +102,10 @@ class Triager(Agent[TriagerState]):
             cooling = cooling | {ticket_id: now + timedelta(hours=self.policy.cool_down_hours)}
         record = SettledRecord(event.request_id, event.tool, event.status, event.ran, now)
         answers = self.state.answers.and_one(event.status, _instant(event.asked_at), _instant(event.decided_at))
-        self.set_state(TriagerState(declined, cooling, (*self.state.settled, record)[-SETTLED_KEPT:], answers))
+        settled = (*self.state.settled, record)[-SETTLED_KEPT:]
+        self.set_state(
+            structs.replace(self.state, declined=declined, cooling=cooling, settled=settled, answers=answers)
+        )
 
     def _lookout(self, begun: tuple[int, ...] = ()) -> Lookout:
         return Lookout(self.tools, self.policy, self.now(), self.state.declined, self.state.cooling, begun)
@@ -140,7 +143,7 @@ class Triager(Agent[TriagerState]):
         over = {ticket.id for ticket in view.stretch} - view.memory.declined.keys()
         declined = {number: until for number, until in self.state.declined.items() if number not in over}
         cooling = {number: until for number, until in self.state.cooling.items() if until > self.now()}
-        state = TriagerState(_newest({**declined, **met}), cooling, self.state.settled, self.state.answers)
+        state = structs.replace(self.state, declined=_newest({**declined, **met}), cooling=cooling)
         if state != self.state:
             self.set_state(state)
 

@@ -7,7 +7,8 @@ import pytest
 from app.agents import triager
 from app.agents.triager import TriagerState
 from tests.support import a_ticket
-from tests.world import World, a_world
+from tests.support_sweep import asked, reasons, words
+from tests.world import World, a_world, awake
 
 pytestmark = pytest.mark.anyio
 
@@ -47,5 +48,8 @@ async def test_five_stale_tickets_are_asked_about_once_and_a_no_lasts(
     async with a_world(tmp_path, migrated, at) as world:
         assert await hours(world, 12) == [(0, 3)] * 12
         assert await world.pending() == requests[2:]
-        report = await world.report()
-        assert (len(report["declined"]), report["note"]) == (2, "new in this deploy")
+        assert len(await asked(world)) == 5
+        assert words(world) == {**dict.fromkeys((1, 2), "declined"), **dict.fromkeys((3, 4, 5), "waiting")}
+        assert reasons(world)[2] == "a person wants it left open for good: They pay us."
+        state = awake(world.system.host, "triager", "main")._agent.state
+        assert (sorted(state.declined), state.note) == ([1, 2], "new in this deploy")
