@@ -24,6 +24,7 @@ from app.runtime.principal import IN_PROCESS, InProcess, Principal
 from app.runtime.registration import Registration, read
 from app.runtime.tools.approvals import NewRequest
 from app.runtime.tools.audit import FileSink
+from app.runtime.tools.budget import Meters
 from app.runtime.tools.catalog import Catalog
 from app.runtime.tools.dispatch import ASGIApp
 from app.runtime.tools.pipeline import Pipeline
@@ -41,6 +42,7 @@ from routes.brakes import lever
 from routes.problems import EXCEPTION_HANDLERS
 
 POLICIES: dict[str, dict[str, Any]] = {"triager": POLICY}  # what each agent's constructor takes
+SHELL_LIMITS = (60, 20)  # calls a minute of one person at a shell, and how many of them may change things
 log = structlog.get_logger()
 
 
@@ -57,6 +59,8 @@ class System:
     catalog: Catalog
     clock: Clock
     audit: FileSink
+    pipeline: Pipeline
+    meters: Meters  # of people who call tools from a shell
 
     def close(self) -> None:
         self.host.close()
@@ -88,7 +92,9 @@ def build(
     pipeline.bind(litestar, catalog)
     _mount_mcp(litestar, pipeline)
     app = Traced(KnownHosts(litestar, (settings.host, *settings.allowed_hosts)), new_id)
-    return System(settings, db, app, litestar, host, registrations, catalog, clock, audit)
+    return System(
+        settings, db, app, litestar, host, registrations, catalog, clock, audit, pipeline, Meters(*SHELL_LIMITS)
+    )
 
 
 def _cipher(settings: Settings) -> AppKeyCipher:

@@ -20,6 +20,19 @@ def triager(folder: Path, *arguments: str, **environ: str) -> Result:
     return CliRunner().invoke(main, arguments, env={"DATA_DIR": str(folder), "APP_KEY": KEY, **environ})
 
 
+class Shell:
+    """A line as it is typed, words apart by spaces, and the document that a `--json` of it prints."""
+
+    def __init__(self, database: Path) -> None:
+        self.database = database
+
+    def __call__(self, line: str, *more: str) -> Result:
+        return CliRunner().invoke(main, [*line.split(), *more])
+
+    def json(self, line: str) -> Any:
+        return json.loads(self(f"{line} --json").stdout)
+
+
 def printed(done: Result) -> Any:
     """The one JSON document on stdout of a command that succeeded."""
     assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""`triager agent` and `triager tool list`: the agents, their instances, and what they can call."""
+"""`triager agent`: the agents and their instances."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ import rich_click as click
 from app.cli import common
 from app.cli.operations import perform
 from app.cli.verdicts import print_verdicts
-from app.main import look
 from app.web.tracing import configure_logs
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -121,33 +120,4 @@ def _paused(asked: dict[str, Any], said: str, *, as_json: bool) -> None:
         click.echo(said)
 
 
-@click.group("tool")
-def tool() -> None:
-    """What an agent can call."""
-
-
-@tool.command("list")
-@as_json_option
-def tool_list(as_json: bool) -> None:
-    """List the tools: the routes marked .agent()."""
-    found = [
-        {
-            "name": one.name,
-            "method": one.method,
-            "path": one.path,
-            "approval": one.mark.approval,
-            "description": one.mark.description,
-            "input_schema": one.input_schema,
-            "output_schema": one.output_schema,
-        }
-        for one in look().catalog
-    ]
-    if as_json:
-        common.print_json(found)
-        return
-    for one in found:
-        approval = "a person approves each call" if one["approval"] == "required" else "runs at once"
-        click.echo(f"{one['name']:<15} {one['method']:<5} {one['path']:<28} {approval}")
-
-
-commands: list[click.Command] = [agent, tool]
+commands: list[click.Command] = [agent]

@@ -8,10 +8,9 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from app.cli import archive
+from app.cli import archive, control, tool_calls
 from app.domain import NotFound, Refusal
 from app.main import System, agent_class, build
-from app.runtime.durable import control
 from app.runtime.durable.host_embedded import MAIN
 from app.runtime.durable.instances import Instances
 from app.runtime.durable.lock import HostLock
@@ -146,5 +145,6 @@ OPERATIONS: dict[str, Operation] = {
     "agent runs": _runs,
     "agent pause": _pause,
     "follow brakes": _follow_brakes,
+    "tool call": tool_calls.call,
     "backup": _backup,
 }

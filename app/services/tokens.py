@@ -17,7 +17,7 @@ from app.domain import NAME_MAX, NotFound, Refusal
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
 from app.schemas import TokenOut
-from app.services.users import normal
+from app.services.users import OPERATE, can_operate, normal
 from db.schema import TokenRow, UserRow
 
 # Every request runs FIND: plain tables spare it the ORM's third of the cost.
@@ -48,9 +48,12 @@ def hashed(secret: str) -> str:
 
 
 def find(session: Session, hashed: str, now: datetime) -> Holder | None:
-    """Whom the token with this hash lets in now: it is not revoked or expired, and its owner is not disabled."""
+    """Whom the token with this hash lets in now: it is not revoked or expired, and its owner is not disabled.
+
+    A tools token changes things in its owner's place, so it works only while its owner may.
+    """
     row = session.execute(FIND, {"hashed": hashed, "now": to_text(now)}).one_or_none()
-    if row is None:
+    if row is None or (row.kind == "tools" and OPERATE not in row.abilities):
         return None
     if row.kind == "tools":
         principal = Principal("token", row.id, row.name, frozenset(row.scopes))
@@ -59,24 +62,13 @@ def find(session: Session, hashed: str, now: datetime) -> Holder | None:
     return Holder(row.user_id, row.id, principal)
 
 
-def scopes_from(text: str, known: set[str]) -> list[str]:
-    """The scopes that a comma list of tool names or `tool:` scopes means, each once, in order.
-
-    Exact names of `known` tools only; anything else, an empty list too, raises Refusal.
-    """
-    names = []
-    for entry in text.split(","):
-        name = entry.strip().removeprefix("tool:")
-        if name not in known:
-            raise Refusal(f'"{entry.strip()}" names no tool. No token was issued. See: triager tool list')
-        names.append(name)
-    return [f"tool:{name}" for name in dict.fromkeys(names)]
-
-
 def issue(
     session: Session, text: str, now: datetime, *, name: str, email: str, scopes: list[str], expires_at: datetime | None
 ) -> TokenOut:
-    """Store the token `text`, a tools token if it has scopes. Raises NotFound when no enabled owner has the address."""
+    """Store the token `text`, a tools token if it has scopes; its owner must be enabled, and for tools may operate.
+
+    Raises NotFound when nobody like that has the address, and Refusal for a name that is none.
+    """
     if not 1 <= len(name) <= NAME_MAX or not name.isprintable():
         raise Refusal(f"A token's name has 1 to {NAME_MAX} printable characters. No token was issued.")
     values: dict[str, Any] = {
@@ -89,9 +81,11 @@ def issue(
     }
     owner = select(UserRow.id, literal(scopes, JSON), *(literal(value) for value in values.values()))
     owner = owner.where(UserRow.email == normal(email), UserRow.disabled_at.is_(None))
+    owner = owner.where(can_operate()) if scopes else owner
     insertion = insert(TokenRow).from_select(["user_id", "scopes", *values], owner).returning(TokenRow.revoked_at)
     if session.execute(insertion).one_or_none() is None:
-        raise NotFound(f"Nobody enabled has the address {email}. No token was issued. See: triager user list")
+        who = "Nobody enabled who may change things" if scopes else "Nobody enabled"
+        raise NotFound(f"{who} has the address {email}. No token was issued. See: triager user list")
     del values["hashed"]
     return TokenOut(**values, owner=normal(email), scopes=scopes, revoked_at=None)
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, exists, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.orm import Session
 
@@ -38,6 +38,17 @@ def disable(session: Session, email: str, now: datetime) -> UserOut:
     if row is None:
         raise NotFound(f"Nobody enabled has the address {email}. Nothing was changed. See: triager user list")
     return UserOut(**row._asdict())
+
+
+def find(session: Session, email: str) -> UserOut | None:
+    """Who is enabled and has the address."""
+    row = session.execute(select(*COLUMNS).where(UserRow.email == normal(email), UserRow.disabled_at.is_(None))).first()
+    return UserOut(**row._asdict()) if row else None
+
+
+def can_operate() -> ColumnElement[bool]:
+    abilities = func.json_each(UserRow.abilities).table_valued("value")
+    return exists().where(abilities.c.value == OPERATE)
 
 
 def normal(email: str) -> str:
