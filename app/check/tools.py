@@ -9,7 +9,8 @@ from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 from app.auth import signed_in
 from app.check.finding import Finding, error, warning
 from app.check.gated import gated_findings
-from app.runtime.tools.catalog import RESERVED, Tool
+from app.runtime.tools.catalog import Tool
+from app.runtime.tools.inputs import RESERVED
 
 BESIDE_ITS_SCHEMA = RESERVED - {"scope", "state"}
 
@@ -46,7 +47,7 @@ def _schema_findings(handler: HTTPRouteHandler, tool: Tool, where: str) -> Itera
     if body and not getattr(getattr(body.annotation, "__struct_config__", None), "forbid_unknown_fields", False):
         said = f"{tool.name} refuses unknown arguments, and its route does not. Derive its body from app.schemas.Input."
         yield error("tool-open", where, said)
-    if not {"properties", "oneOf", "anyOf"} & tool.output_schema.keys():
+    if not (tool.output_schema or {}).get("properties"):
         said = f"{tool.name} does not say what it returns. Annotate its handler with a struct of app.schemas."
         yield warning("tool-output", where, said)
 

@@ -6,6 +6,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from app.runtime.tools import catalog
 from app.runtime.tools.companions import ApprovalStatus, Preflight, Standing, Told, Verdict
+from app.runtime.tools.inputs import schema_of
 from app.runtime.tools.pipeline import Caller, Pipeline
 
 STATUS_SAYS = "How a request to people stands that one of your calls has made. Costs nothing."
@@ -35,8 +36,8 @@ def _listed(tool: catalog.Tool) -> Tool:
         output_schema=output_schema(tool),
         annotations=ToolAnnotations(
             read_only_hint=tool.read_only,
-            destructive_hint=not tool.read_only,
-            idempotent_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
             open_world_hint=False,
         ),
     )
@@ -44,7 +45,7 @@ def _listed(tool: catalog.Tool) -> Tool:
 
 def _companion(name: str, description: str, asked: type, answered: type) -> Tool:
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    input_schema, output_schema = catalog.schema_of(asked), catalog.schema_of(answered)
+    input_schema, output_schema = schema_of(asked), schema_of(answered)
     return Tool(
         name=name, description=description, input_schema=input_schema, output_schema=output_schema, annotations=reads
     )
@@ -55,11 +56,9 @@ def output_schema(tool: catalog.Tool) -> dict[str, Any] | None:
 
     A gated call is answered by its route, or told that it waits: one of the two, and never both.
     """
-    if tool.output_schema.get("type") != "object":
-        return None
-    if not tool.gated:
+    if tool.output_schema is None or not tool.gated:
         return tool.output_schema
     ref = {"$ref": f"#/$defs/{TOLD}"}
     route = {name: value for name, value in tool.output_schema.items() if name != "$defs"}
-    defs = {**tool.output_schema.get("$defs", {}), TOLD: catalog.schema_of(Told)}
+    defs = {**tool.output_schema.get("$defs", {}), TOLD: schema_of(Told)}
     return {"type": "object", "oneOf": [{**route, "not": ref}, ref], "$defs": defs}

@@ -5,22 +5,19 @@ A tool's name is its route's name with dots turned into underscores, its input i
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Any
 
 import msgspec
 from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import CookieParameter, HeaderParameter, ParameterKwarg
 from litestar.routes import HTTPRoute
-from msgspec import NODEFAULT, Meta, Struct, structs
+from msgspec import NODEFAULT, Struct
 
 from app.runtime.errors import ToolNotFound, WiringError
 from app.runtime.tools.agent_route import MARK, Mark
 from app.runtime.tools.fingerprint import canonical
+from app.runtime.tools.inputs import Source, answer, arguments, schema_of
 
-Source = Literal["path", "query", "body"]
-Input = tuple[str, Any, Any, Source]  # name, type, default, where its route reads it
-RESERVED = {"request", "state", "scope", "headers", "cookies", "query", "body", "socket"}
 COMPANIONS = STATUS, PREFLIGHT = "approval_status", "preflight"  # tools that no route declares: see `companions`
 
 
@@ -48,6 +45,10 @@ class Tool:
     def read_only(self) -> bool:
         """It changes nothing: a GET. What `tools:read` grants, and what a read-only person may call."""
         return self.method == "GET"
+
+    @property
+    def destructive(self) -> bool:
+        return not self.read_only
 
     @property
     def idempotent(self) -> bool:
@@ -109,60 +110,28 @@ def _tool(route: HTTPRoute, handler: HTTPRouteHandler) -> Tool:
     if mark.preview is not None and "db" not in handler.parsed_fn_signature.parameters:
         raise WiringError(f"{handler.name} has a preview, so its handler must take `db`.")
     name = handler.name.replace(".", "_")
-    fields = inputs(route, handler)
-    sources = _sources(handler.name, fields)
+    taken = arguments(route, handler)
+    keys = {f"a{number}": one.name for number, one in enumerate(taken)}  # not every name is one that Python has
     struct = msgspec.defstruct(
         name,
-        [(f, t) if default is NODEFAULT else (f, t, default) for f, t, default, _ in fields],
+        [(a, f.type) if f.default is NODEFAULT else (a, f.type, f.default) for a, f in zip(keys, taken, strict=True)],
         kw_only=True,
         forbid_unknown_fields=True,
+        rename=keys,
     )
-    input_schema, output_schema = schema_of(struct), schema_of(handler.parsed_return_field.annotation)
+    input_schema, output_schema = schema_of(struct), schema_of(answer(handler))
     return Tool(
         name=name,
         route=handler.name,
         method=next(iter(handler.http_methods)),
         path="".join(f"/{{{part.name}}}" if hasattr(part, "name") else f"/{part}" for part in route.path_components),
         mark=mark,
-        sources=sources,
+        sources={one.name: one.source for one in taken},
         input=struct,
         input_schema=input_schema,
         output_schema=output_schema if output_schema.get("type") == "object" else None,
     )
 
 
-def inputs(route: HTTPRoute, handler: HTTPRouteHandler) -> list[Input]:
-    """Every argument that a caller gives. Raises WiringError for a body that is no struct."""
-    found: list[Input] = []
-    dependencies = handler.resolve_dependencies().keys() | RESERVED
-    for field in structs.fields(handler.signature_model):
-        if field.name == "data":
-            found += _body(handler)
-        elif field.name not in dependencies:
-            found.append(_parameter(route, handler, field))
-    return found
-
-
 def _is_segment(text: str) -> bool:
     return text not in ("", ".", "..") and not set(text) & set("/\\\0")
-
-
-def _default(field: structs.FieldInfo) -> Any:
-    if field.default_factory is not NODEFAULT:
-        return msgspec.field(default_factory=field.default_factory)
-    return field.default
-
-
-def _caller_type(annotation: Any) -> Any:
-    """An int subclass such as TicketId is a number to a caller, and its docstring says which."""
-    inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
-    if isinstance(inner, type) and issubclass(inner, int) and inner not in (int, bool):
-        return Annotated[int, Meta(ge=1, le=2**53 - 1, description=inner.__doc__)]
-    return annotation
-
-
-def schema_of(annotation: Any) -> dict[str, Any]:
-    [schema], components = msgspec.json.schema_components([annotation], ref_template="#/$defs/{name}")
-    if "$ref" in schema:
-        schema = components.pop(schema["$ref"].rpartition("/")[2])
-    return {**schema, "$defs": components} if components else schema
