@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from app.check.finding import Finding, error, warning
@@ -90,13 +90,21 @@ def _derivation_findings(tree: Tree, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def constant(tree: Tree, where: str, name: str) -> Any:
-    """What a module there assigns to the name at its top, as a literal; None when none does."""
-    for path, module in tree.modules():
-        for node in module.body if path.startswith(where) else ():
-            if isinstance(node, ast.Assign) and name in (names := ast.unparse(node.targets[0]).strip("()").split(", ")):
-                value = ast.literal_eval(node.value)
-                return value[names.index(name)] if len(names) > 1 else value
+    """The text or number that a module there assigns to the name at its top; None when none does."""
+    bodies = (module.body for path, module in tree.modules() if path.startswith(where))
+    for target, value in (pair for body in bodies for node in body for pair in _assigned(node)):
+        if ast.unparse(target) == name and isinstance(value, ast.Constant):
+            return value.value
     return None
+
+
+def _assigned(node: ast.stmt) -> Iterable[tuple[ast.expr, ast.expr]]:
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+            return zip(names, values, strict=False)
+        case ast.Assign(targets=[target], value=value):
+            return [(target, value)]
+    return []
 
 
 def _matches(pattern: str, text: str) -> Iterator[re.Match[str]]:

@@ -41,7 +41,7 @@ def literal_findings(tree: Tree, path: str, name: str) -> Iterator[Finding]:
     if len(assigned) != 1:
         yield error("config-literal", path, f"It says {name} = {{…}} {len(assigned)} times. Say it once.")
     for value in assigned.values():
-        yield from _faults(path, value)
+        yield from _faults(path, value) if isinstance(value, ast.Dict) else [_not_literal(path, value, "is no {…}")]
 
 
 def literal(tree: Tree, path: str, name: str) -> Data | None:

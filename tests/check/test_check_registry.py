@@ -32,6 +32,8 @@ def test_the_registry_as_it_is_has_no_fault() -> None:
     ("text", "rule", "line", "said"),
     [
         ("", "config-literal", None, "It says AGENTS = {…} 0 times"),
+        ("AGENTS = []\n", "config-literal", 1, "`[]` is no {…}"),
+        ("AGENTS = read()\n", "config-literal", 1, "`read()` is no {…}"),
         (f"MORE = {{}}\n{agents(ENTRY)}", "config-literal", 1, "Only AGENTS = {…} may stand here"),
         (agents(ENTRY) + 'AGENTS["eve"] = {}\n', "config-literal", 9, "Only AGENTS = {…} may stand here"),
         (agents(ENTRY + "    **MORE,\n"), "config-literal", 8, "`MORE` is spread into it"),

@@ -203,7 +203,7 @@ def test_a_tool_whose_route_lets_unknown_keys_pass_is_found() -> None:
     only("tool-open", "error", found(a_tool()(send)), "its route does not", send)
 
 
-@pytest.mark.parametrize("returned", [None, Any, dict[str, Any], str])
+@pytest.mark.parametrize("returned", [None, Any, dict[str, Any], str, list[Sent]])
 def test_a_tool_that_does_not_say_what_it_returns_is_found(returned: Any) -> None:
     async def find() -> Any: ...
 
