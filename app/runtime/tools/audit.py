@@ -7,7 +7,7 @@ machine has files, and a platform that keeps logs has its log.
 import os
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, Protocol
@@ -23,6 +23,7 @@ from app.runtime.tools.results import Denied, Done, Failed, Pending, ToolResult,
 
 Surface = Literal["agent", "mcp", "cli"]
 Kind = Literal["call", "preflight", "delivery"]  # a delivery carries out, or ends, a call that waited for a person
+DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].jsonl"
 DAYS = 90  # how long a day's file is kept
 log = structlog.get_logger()
 
@@ -82,12 +83,12 @@ class FileSink:
 
     def days(self) -> list[Path]:
         """The files, oldest first."""
-        return sorted(self._folder.glob("????-??-??.jsonl"))
+        return sorted(self._folder.glob(DAY))
 
     def prune(self, now: datetime) -> int:
         """Delete the files of days longer ago than DAYS. Returns how many."""
-        first = (now - timedelta(days=DAYS)).date()
-        old = [path for path in self.days() if date.fromisoformat(path.stem) < first]
+        first = to_text(now - timedelta(days=DAYS))[:10]
+        old = [path for path in self.days() if path.stem < first]
         for path in old:
             path.unlink(missing_ok=True)
         return len(old)
