@@ -24,7 +24,7 @@ Operation = Callable[[System, Any], Awaitable[Any]]  # a JSON value each way; re
 async def perform(settings: Settings, name: str, argument: Any = None) -> Any:
     """The operation's answer as JSON values. Raises Refusal."""
     lock = HostLock(settings.host_lock)
-    if holder := lock.take():
+    if holder := lock.holder() if name in LOOKS else lock.take():
         return await ask_running(settings, holder.pid, name, argument)
     try:
         system = build(settings)
@@ -136,6 +136,7 @@ def _instances(system: System) -> Instances:
     return Instances(system.settings.data_dir / "agents")
 
 
+LOOKS = frozenset({"plan"})  # change nothing, not even who holds the lock
 OPERATIONS: dict[str, Operation] = {
     "sweep": _sweep,
     "plan": _plan,

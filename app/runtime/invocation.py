@@ -18,6 +18,7 @@ TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 @dataclass(slots=True)
 class Invocation:
     trace_id: str
+    reading: bool = False  # it changes nothing, so the audit trail does not grow by it either
     statements: int = 0
 
     def spend(self) -> None:
@@ -43,9 +44,9 @@ def trace_id() -> str | None:
 
 
 @contextmanager
-def begin(trace: str) -> Iterator[Invocation]:
+def begin(trace: str, *, reading: bool = False) -> Iterator[Invocation]:
     """A fresh invocation for the block; the outer one, if any, is untouched by what the block spends."""
-    invocation = Invocation(trace)
+    invocation = Invocation(trace, reading)
     token = _current.set(invocation)
     try:
         yield invocation

@@ -125,7 +125,7 @@ class Instance:
         async with self._lock:
             if self._stopping():
                 raise Stopping
-            with invocation.begin(trace or self._new_trace()) as own:
+            with invocation.begin(trace or self._new_trace(), reading=reading) as own:
                 if not self._started and not reading:
                     await self._start()
                 try:

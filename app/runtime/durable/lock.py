@@ -28,12 +28,27 @@ class HostLock:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            written = os.read(file, 1000)
+            holder = _written(file)
             os.close(file)
-            return msgspec.json.decode(written, type=Holder) if written else Holder(0)
+            return holder
         self._file = file
         self.announce("")
         return None
+
+    def holder(self) -> Holder | None:
+        """Who holds it, if anybody does. Takes nothing, and changes nothing."""
+        try:
+            file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _written(file)
+        else:
+            return None
+        finally:
+            os.close(file)
 
     def announce(self, address: str) -> None:
         """Write down where the holder serves, for those who come too late."""
@@ -45,3 +60,8 @@ class HostLock:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def _written(file: int) -> Holder:
+    text = os.read(file, 1000)
+    return msgspec.json.decode(text, type=Holder) if text else Holder(0)

@@ -1,5 +1,6 @@
 """The audit trail: a line for every call of a tool, for every refusal, and for what became of a call that waited.
 
+But for calls of a turn that only reads, such as a dry run: it changes no byte.
 A sink takes entries one by one, and is told nothing secret: arguments and messages come redacted. Of the two here, one
 machine has files, and a platform that keeps logs has its log.
 """
@@ -139,6 +140,8 @@ class Audit:
         ms: float = 0,
     ) -> None:
         """`arguments` are redacted; `secrets` are the texts that this hid."""
+        if (current := invocation.current()) and current.reading:
+            return
         entry = Entry(
             at=to_text(self._clock()),
             kind=kind,
