@@ -39,6 +39,21 @@ class Output(Struct):
     """A response body."""
 
 
+PROBLEM_JSON = "application/problem+json"
+
+
+class Problem(Output, omit_defaults=True):
+    """An error (RFC 9457), with the trace id to look for in the log."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    trace_id: str | None = None
+    state: str | None = None  # the word that the thing in conflict has now
+    errors: Any = None  # what does not fit, each with its key
+
+
 # Tickets
 
 

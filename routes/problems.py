@@ -10,27 +10,16 @@ import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.types import ExceptionHandlersMap
-from msgspec import Struct
 
 from app.domain import Conflict, Refusal, Unavailable
 from app.runtime import invocation
 from app.runtime.errors import Halted, Stopping
+from app.schemas import PROBLEM_JSON, Problem
 from routes.pages import page
 
-MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = "1"
 MISFIT = "What was sent does not fit this route. Nothing was executed. See errors."
 BUG = "Something went wrong on our side. The log has it under this trace id."
-
-
-class Problem(Struct, omit_defaults=True):
-    type: str
-    title: str
-    status: int
-    detail: str
-    trace_id: str | None = None
-    state: str | None = None  # the word that the thing in conflict has now
-    errors: Any = None  # what does not fit, each with its key
 
 
 def problem_of(error: Exception) -> Problem:
@@ -64,7 +53,7 @@ def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
         log_bug(request, error)
     if request.headers.get("accept", "").startswith("text/html"):
         return page("error.html", status=problem.status, headers=headers, problem=problem)
-    return Response(problem, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
+    return Response(problem, status_code=problem.status, media_type=PROBLEM_JSON, headers=headers)
 
 
 def log_bug(request: Request[Any, Any, Any], error: Exception) -> None:

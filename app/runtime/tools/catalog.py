@@ -16,7 +16,7 @@ from msgspec import NODEFAULT, Struct
 from app.runtime.errors import ToolNotFound, WiringError
 from app.runtime.tools.agent_route import MARK, Mark
 from app.runtime.tools.fingerprint import canonical
-from app.runtime.tools.inputs import Source, answer, arguments, schema_of
+from app.runtime.tools.inputs import Source, answer, arguments, path_of, schema_of
 
 COMPANIONS = STATUS, PREFLIGHT = "approval_status", "preflight"  # tools that no route declares: see `companions`
 
@@ -124,7 +124,7 @@ def _tool(route: HTTPRoute, handler: HTTPRouteHandler) -> Tool:
         name=name,
         route=handler.name,
         method=next(iter(handler.http_methods)),
-        path="".join(f"/{{{part.name}}}" if hasattr(part, "name") else f"/{part}" for part in route.path_components),
+        path=path_of(route),
         mark=mark,
         sources={one.name: one.source for one in taken},
         input=struct,

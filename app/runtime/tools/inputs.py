@@ -27,6 +27,11 @@ class Input(NamedTuple):
     source: Source
 
 
+def path_of(route: HTTPRoute) -> str:
+    """/tickets/{ticket_id}/close"""
+    return "".join(f"/{{{part.name}}}" if hasattr(part, "name") else f"/{part}" for part in route.path_components)
+
+
 def parameters(route: HTTPRoute, handler: HTTPRouteHandler) -> Iterator[Input]:
     others = handler.resolve_dependencies().keys() | RESERVED | {"data"}
     for field in structs.fields(handler.signature_model):
