@@ -96,7 +96,7 @@ def parcel_routes(sent: list[Sent], found: list[str]) -> list[Any]:
 
     @get("/parcels/break", name="parcels.break", guards=[signed_in]).agent(description="Break.")
     async def break_down() -> dict[str, str]:
-        raise RuntimeError("hunter2")
+        raise RuntimeError("password=mark-G at https://u:mark-H@host/ hunter2")
 
     return [send, find, find_all, break_down]
 

@@ -16,7 +16,7 @@ AT = "2026-03-09T12:00:00.000Z"
 
 
 def an_entry(**changed: Any) -> Entry:
-    fields = {
+    fields: dict[str, Any] = {
         "at": AT,
         "kind": "call",
         "surface": "cli",
