@@ -1,6 +1,8 @@
 """The registry: which agents exist, and what each may call. Literal data, so that a check can read it unrun."""
 
-AGENTS = {
+from typing import Any
+
+AGENTS: dict[str, dict[str, Any]] = {
     "triager": {
         "module": "app.agents.triager",
         "class": "Triager",

@@ -5,6 +5,7 @@ from typing import Any
 import rich_click as click
 
 from app.cli import common
+from app.cli.make import agent_make
 from app.cli.operations import perform
 from app.cli.verdicts import print_verdicts
 from app.web.tracing import configure_logs
@@ -23,7 +24,10 @@ def ask(operation: str, argument: Any = None) -> Any:
 
 @click.group("agent")
 def agent() -> None:
-    """Look at the agents' instances, and wake one. Beside a running host this goes through it."""
+    """Look at the agents' instances, wake one, or make a new agent."""
+
+
+agent.add_command(agent_make)
 
 
 @agent.command("list")
