@@ -1,8 +1,16 @@
 """config/agents.py, with one fault planted: exactly that fault is found, on its line."""
 
-import pytest
+from typing import Any
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.check import registry
 from app.check.registry import PATH
+from app.check.tree import Tree
+from app.runtime.errors import WiringError
+from app.runtime.registration import KEYS, read
 from tests.check.planted import edited, new_in, the_tree, told, with_text
 
 ENTRY = """\
@@ -92,3 +100,37 @@ def test_a_name_in_rpc_that_is_no_method_is_found() -> None:
     [found] = new_in(edited("app/agents/triager.py", 'rpc = ("sweep"', 'rpc = ("sweeps", "sweep"'))
     assert found.rule == "agents-rpc"
     assert 'rpc names "sweeps"' in found.message
+
+
+ANYTHING = st.sampled_from(
+    [
+        None,
+        True,
+        0,
+        7,
+        -1,
+        1.5,
+        "",
+        "x",
+        "10",
+        "app.agents.triager",
+        "Triager",
+        [],
+        ["*"],
+        ["tool:a"],
+        [None],
+        ("tool:a",),
+        {},
+    ]
+)
+ENTRIES = st.dictionaries(st.sampled_from([*KEYS, "scope"]), ANYTHING)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.dictionaries(st.sampled_from(["triager", "eve", "", "a b", "a:b"]), ENTRIES, max_size=2))
+def test_what_a_start_would_refuse_is_found(entries: dict[str, Any]) -> None:
+    try:
+        read(entries)
+    except WiringError:
+        tree = Tree(the_tree().root, the_tree().files | {PATH: f"AGENTS = {entries!r}\n"})
+        assert [each for each in registry.findings(tree) if each.level == "error"]
