@@ -6,13 +6,14 @@ from litestar import Request, Response, get
 
 from app.auth import console, person
 from app.web.openapi import document
-from app.web.reference import surfaces
+from app.web.reference import shapes, surfaces
 from routes.pages import page
 
 
 @get("/schema", name="schema.page", guards=[console], include_in_schema=False)
 async def schema_page(request: Request[Any, Any, Any]) -> Response[str]:
-    return page("schema.html", surfaces=surfaces(document(request.app)))
+    described = document(request.app)
+    return page("schema.html", surfaces=surfaces(described), shapes=shapes(described))
 
 
 @get("/schema/openapi.json", name="schema.document", guards=[person], include_in_schema=False)

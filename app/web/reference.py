@@ -6,20 +6,15 @@ from typing import Any
 from msgspec import Struct
 
 Schema = dict[str, Any]
-COMPARED = {
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minItems": "at least {} of them",
-    "maxItems": "at most {} of them",
-    "minimum": "from {}",
-    "maximum": "to {}",
-}
+JSON = "application/json"
+WORDS = {"string": "text", "integer": "whole number", "boolean": "true or false"}
+LIMITS = (("minLength", "maxLength", " characters"), ("minItems", "maxItems", ""), ("minimum", "maximum", ""))
 
 
 class Field(Struct):
     name: str
     where: str  # path, query or body
-    kind: str  # "integer, from 1, to 100"
+    kind: str  # "text, 1 to 256 characters"
     required: bool
     default: Any  # None where there is none
     description: str
@@ -30,12 +25,21 @@ class Operation(Struct):
     method: str
     path: str
     summary: str
+    note: str  # on its body
     public: bool
     tool: bool
     approval: bool
     fields: list[Field]
-    answers: list[tuple[str, str]]  # status, what comes with it
+    answers: list[tuple[str, str, str]]  # status, what comes with it, the shape that says more
     refusals: list[tuple[str, str]]  # status, phrase
+
+
+class Shape(Struct):
+    """What an answer holds."""
+
+    name: str
+    description: str
+    fields: list[Field]
 
 
 def surfaces(document: Schema) -> dict[str, list[Operation]]:
@@ -46,34 +50,44 @@ def surfaces(document: Schema) -> dict[str, list[Operation]]:
     return found
 
 
+def shapes(document: Schema) -> list[Shape]:
+    parts = document["components"]["schemas"].items()
+    answers = [(name, part) for name, part in parts if "properties" in part and "additionalProperties" not in part]
+    return [Shape(name, part.get("description", ""), list(_members(part, "", document))) for name, part in answers]
+
+
 def _operation(method: str, path: str, operation: Schema, document: Schema) -> Operation:
-    tool = operation.get("x-tool")
-    problems = {status for status, one in operation["responses"].items() if "application/json" not in one["content"]}
+    tool, responses, body = operation.get("x-tool"), operation["responses"], _body(operation, document)
+    answers = {status: one["content"][JSON]["schema"] for status, one in responses.items() if JSON in one["content"]}
     return Operation(
         id=operation["operationId"],
         method=method.upper(),
         path=path,
         summary=operation["summary"],
+        note=body.get("description", ""),
         public=not operation["security"],
         tool=tool is not None,
         approval=tool is not None and tool["approval"] == "required",
-        fields=list(_fields(operation, document)),
-        answers=[
-            (status, kind(one["content"]["application/json"]["schema"]))
-            for status, one in operation["responses"].items()
-            if status not in problems
-        ],
-        refusals=[(status, operation["responses"][status]["description"]) for status in sorted(problems)],
+        fields=[*_parameters(operation, document), *_members(body, "body", document)],
+        answers=[(status, kind(schema), _shape(schema)) for status, schema in answers.items()],
+        refusals=[(status, one["description"]) for status, one in sorted(responses.items()) if status not in answers],
     )
 
 
-def _fields(operation: Schema, document: Schema) -> Iterator[Field]:
+def _body(operation: Schema, document: Schema) -> Schema:
+    if "requestBody" not in operation:
+        return {}
+    return _resolved(operation["requestBody"]["content"][JSON]["schema"], document)
+
+
+def _parameters(operation: Schema, document: Schema) -> Iterator[Field]:
     for one in operation["parameters"]:
         yield _field(one["name"], one["in"], one["schema"], document, required=one["required"])
-    if "requestBody" in operation:
-        struct = _resolved(operation["requestBody"]["content"]["application/json"]["schema"], document)
-        for name, schema in struct["properties"].items():
-            yield _field(name, "body", schema, document, required=name in struct.get("required", ()))
+
+
+def _members(struct: Schema, where: str, document: Schema) -> Iterator[Field]:
+    for name, schema in struct.get("properties", {}).items():
+        yield _field(name, where, schema, document, required=name in struct["required"])
 
 
 def _field(name: str, where: str, schema: Schema, document: Schema, *, required: bool) -> Field:
@@ -83,22 +97,37 @@ def _field(name: str, where: str, schema: Schema, document: Schema, *, required:
 
 
 def _resolved(schema: Schema, document: Schema) -> Schema:
-    name = schema.get("$ref", "").rpartition("/")[2]
-    return document["components"]["schemas"][name] if name else schema
+    found: Schema = document["components"]["schemas"][_shape(schema)] if "$ref" in schema else schema
+    return found
+
+
+def _shape(schema: Schema) -> str:
+    """The name of the struct that it is, or is a list of; empty when it is none."""
+    return str(schema.get("items", schema).get("$ref", "")).rpartition("/")[2]
 
 
 def kind(schema: Schema, document: Schema | None = None) -> str:
-    """What it is, in words. With the document, words are spelt out; without, a struct has only its name."""
-    if document is not None and "$ref" in schema:
-        schema = _resolved(schema, document)
-    if "$ref" in schema:
-        return str(schema["$ref"].rpartition("/")[2])
+    """What it is, in words. With the document at hand, an enum is spelt out; a struct has its name."""
     if "anyOf" in schema:
         return " or ".join(kind(part, document) for part in schema["anyOf"])
+    if "$ref" in schema and document is not None and "enum" in _resolved(schema, document):
+        return kind(_resolved(schema, document))
+    if "$ref" in schema:
+        return _shape(schema)
     if "enum" in schema:
-        return " | ".join(schema["enum"])
-    base = f"list of {kind(schema['items'], document)}" if "items" in schema else schema.get("type", "anything")
+        return ", ".join(schema["enum"])
     if schema.get("format") == "date-time":
         return "instant"
-    limits = [words.format(schema[key]) for key, words in COMPARED.items() if key in schema]
-    return ", ".join([base, *limits])
+    name = str(schema.get("type", "anything"))
+    base = f"list of {kind(schema['items'], document)}" if "items" in schema else WORDS.get(name, name)
+    return ", ".join([base, *_limits(schema)])
+
+
+def _limits(schema: Schema) -> Iterator[str]:
+    for low, high, unit in LIMITS:
+        if low in schema and high in schema:
+            yield f"{schema[low]} to {schema[high]}{unit}"
+        elif high in schema:
+            yield f"at most {schema[high]}{unit}"
+        elif low in schema:
+            yield f"at least {schema[low]}{unit}"
