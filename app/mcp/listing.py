@@ -11,6 +11,7 @@ from app.runtime.tools.pipeline import Caller, Pipeline
 
 STATUS_SAYS = "How a request to people stands that one of your calls has made. Costs nothing."
 PREFLIGHT_SAYS = "What would become of a call: whether it may run, and what it would change. Runs nothing, asks nobody."
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TOLD = "Told"  # the name of the schema of what a call that waits is told
 
 
@@ -32,7 +33,7 @@ def _listed(tool: catalog.Tool) -> Tool:
     return Tool(
         name=tool.name,
         description=tool.mark.description,
-        input_schema=tool.input_schema,
+        input_schema={"$schema": DIALECT, **tool.input_schema},
         output_schema=output_schema(tool),
         annotations=ToolAnnotations(
             read_only_hint=tool.read_only,
@@ -61,4 +62,4 @@ def output_schema(tool: catalog.Tool) -> dict[str, Any] | None:
     ref = {"$ref": f"#/$defs/{TOLD}"}
     route = {name: value for name, value in tool.output_schema.items() if name != "$defs"}
     defs = {**tool.output_schema.get("$defs", {}), TOLD: schema_of(Told)}
-    return {"type": "object", "oneOf": [{**route, "not": ref}, ref], "$defs": defs}
+    return {"$schema": DIALECT, "type": "object", "oneOf": [{**route, "not": ref}, ref], "$defs": defs}
