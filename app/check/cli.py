@@ -59,8 +59,8 @@ def lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"agent {name} may call: {', '.join(agent['tools']) or 'nothing'}"
     for size in document["sizes"]:
         yield f"{size.lines:5} of {size.limit} lines of code: {size.what}"
-    levels = [each.level for each in findings]
-    yield f"{levels.count('error')} errors, {levels.count('warning')} warnings." if levels else "No findings."
+    errors = sum(each.level == "error" for each in findings)
+    yield f"Errors: {errors}. Warnings: {len(findings) - errors}."
 
 
 commands: list[click.Command] = [check]

@@ -26,12 +26,13 @@ def _policy_findings(data: Data) -> Iterator[Finding]:
     for key, value in data.value.items():
         if key not in FIELDS:
             yield error(
-                "policy-key", data.where(key), f'There is no key "{key}".{did_you_mean(key, FIELDS)} Take it out.'
+                "policy-key", data.where(key), f'There is no key "{key}".{did_you_mean(key, FIELDS) or " Take it out."}'
             )
         elif problem := _misfit(value, FIELDS[key].type):
             yield error("policy-value", data.where(key), f"{key}: {problem}, as app/agents/policy.py has it.")
+    meant = {did_you_mean(key, FIELDS) for key in data.value if key not in FIELDS}
     for key, field in FIELDS.items():
-        if field.required and key not in data.value:
+        if field.required and key not in data.value and did_you_mean(key, [key]) not in meant:
             yield error("policy-missing", data.where(), f"It says nothing of {key}. Add it.")
 
 

@@ -41,20 +41,24 @@ def _entry_findings(data: Data, name: Any, entry: dict[str, Any]) -> Iterator[Fi
         yield error("agents-name", data.where(name), f'"{name}": a name has letters, digits, _ and - only.')
     for key in entry:
         if key not in KEYS:
-            yield error(
-                "agents-key",
-                data.where(name, key),
-                f'"{name}": there is no key "{key}".{did_you_mean(key, KEYS)} Take it out.',
-            )
+            said = f'"{name}": there is no key "{key}".{did_you_mean(key, KEYS) or " Take it out."}'
+            yield error("agents-key", data.where(name, key), said)
     for key in ("module", "class"):
-        if not entry.get(key) or not isinstance(entry[key], str):
+        if not (entry.get(key) and isinstance(entry[key], str)) and not _misspelt(key, entry):
             yield error("agents-identity", data.where(name, key), f'"{name}" has no {key}. Name it, as text.')
     for limit in LIMITS:
         most = entry.get(limit, 1)
         if type(most) is not int or most < 1:
             said = f'"{name}": {limit} is a whole number of at least 1, not {most!r}. Say how many.'
             yield error("agents-limit", data.where(name, limit), said)
-    yield from _scope_findings(data, name, entry.get("scopes"))
+    if not _misspelt("scopes", entry):
+        yield from _scope_findings(data, name, entry.get("scopes"))
+
+
+def _misspelt(key: str, entry: dict[str, Any]) -> bool:
+    """Then that is the fault, and not that it is missing."""
+    meant = {did_you_mean(each, KEYS) for each in entry if each not in KEYS}
+    return key not in entry and did_you_mean(key, [key]) in meant
 
 
 def _scope_findings(data: Data, name: Any, scopes: Any) -> Iterator[Finding]:

@@ -164,7 +164,7 @@ def test_people_read_errors_first_rule_by_rule() -> None:
         *("warning  b", "    x.py:1: Two."),
         "agent eve may call: nothing",
         "    7 of 9 lines of code: runtime",
-        "3 errors, 1 warnings.",
+        "Errors: 3. Warnings: 1.",
     ]
 
 

@@ -23,6 +23,8 @@ from tests.check.planted import edited, new_in, told
             "policy-key",
             'Did you mean "cool_down_hours"?',
         ),
+        ('"cool_down_hours"', '"cool_down_hrs"', "policy-key", 'Did you mean "cool_down_hours"?'),
+        ('"cool_down_hours": 24', '"cool_down_hours": 24, "zzz": 1', "policy-key", "Take it out."),
         ('"cool_down_hours": 24,', "", "policy-missing", "It says nothing of cool_down_hours"),
     ],
 )

@@ -58,6 +58,8 @@ def test_the_registry_as_it_is_has_no_fault() -> None:
         (agents('    "triager": "app.agents.triager",\n'), "agents-entry", 2, "\"triager\" is 'app.agents.triager'"),
         (changed('"triager"', '"tri ager"'), "agents-name", 2, "letters, digits"),
         (changed("calls_per_minute", "calls_a_minute"), "agents-key", 6, 'Did you mean "calls_per_minute"?'),
+        (changed('"scopes"', '"scope"'), "agents-key", 5, 'Did you mean "scopes"?'),
+        (changed('"class"', '"clas"'), "agents-key", 4, 'Did you mean "class"?'),
         (changed("30,", '30,\n        "colour": 1,'), "agents-key", 7, 'there is no key "colour"'),
         (changed('"app.agents.triager"', '""'), "agents-identity", 3, "has no module"),
         (changed('"Triager"', "7"), "agents-identity", 4, "has no class"),
