@@ -11,7 +11,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 INSTANT_GLOB = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z"
 
 
-HEAD = "0002"  # the revision of the newest migration, known without loading Alembic
+HEAD = "0003"  # the revision of the newest migration, known without loading Alembic
 
 
 class Base(DeclarativeBase):
@@ -37,7 +37,7 @@ class TicketRow(Base):
     protected_until: Mapped[str | None]
     closed_at: Mapped[str | None]
     closed_by: Mapped[str | None]
-    closed_by_request: Mapped[str | None]
+    changed_by_request: Mapped[str | None]  # writing it ends that approval as used, in the same statement (a trigger)
     version: Mapped[int] = mapped_column(server_default="1")
 
     __table_args__ = (

@@ -4,7 +4,7 @@
 metadata (`public=True`, `tools_token=True`) or on how the caller got in, never on the text of a path.
 """
 
-from app.auth.guards import console, may_close_ticket, operator, person, signed_in
+from app.auth.guards import console, may_close_ticket, operator, operator_or, person, signed_in
 from app.auth.middleware import Authentication, BrowserSession
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "console",
     "may_close_ticket",
     "operator",
+    "operator_or",
     "person",
     "signed_in",
 ]

@@ -1,5 +1,6 @@
 """Who may use a route. Guards are coroutines: a plain function would cost a thread hop on every request."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from litestar.connection import ASGIConnection
@@ -11,7 +12,7 @@ from app.runtime.principal import Principal
 from app.services.users import OPERATE
 
 Connection = ASGIConnection[Any, Any, Any, Any]
-CLOSING_AGENT = "triager:"  # what the ids of the agent that may close begin with
+Guard = Callable[[Connection, BaseRouteHandler], Awaitable[None]]
 
 
 async def signed_in(connection: Connection, _: BaseRouteHandler) -> None:
@@ -33,12 +34,19 @@ async def person(connection: Connection, _: BaseRouteHandler) -> None:
         raise _denied(principal)
 
 
-async def may_close_ticket(connection: Connection, _: BaseRouteHandler) -> None:
-    """Operators, the triager, and tools tokens, whose scopes the pipeline has checked."""
-    principal = _principal(connection)
-    is_closing_agent = principal.kind == "agent" and principal.id.startswith(CLOSING_AGENT)
-    if not (_may_operate(principal) or is_closing_agent or principal.kind == "token"):
-        raise _denied(principal)
+def operator_or(*agents: str) -> Guard:
+    """Operators, these agents, and tools tokens, whose scopes the pipeline has checked."""
+
+    async def guard(connection: Connection, _: BaseRouteHandler) -> None:
+        principal = _principal(connection)
+        is_named = principal.kind == "agent" and principal.id.partition(":")[0] in agents
+        if not (_may_operate(principal) or is_named or principal.kind == "token"):
+            raise _denied(principal)
+
+    return guard
+
+
+may_close_ticket = operator_or("triager")
 
 
 async def console(connection: Connection, _: BaseRouteHandler) -> None:

@@ -119,7 +119,7 @@ def _upsert(details: tuple[str, ...], at: str) -> ReturningInsert[Any]:
     taken = [name for name in ("title", *details) if name != "closed_at"]
     differs = {name: old[name].is_distinct_from(new[name]) for name in taken}
     closes = and_(old.status == Status.OPEN.value, new.closed_at >= old.last_activity_at)
-    closed_by_import = and_(old.status == Status.CLOSED.value, old.closed_by.is_(None), old.closed_by_request.is_(None))
+    closed_by_import = and_(old.status == Status.CLOSED.value, old.closed_by.is_(None))
     reopens = and_(closed_by_import, new.closed_at.is_(None), literal("closed_at" in details))
     weighty = or_(closes, reopens, *(differs[name] for name in WEIGHTY if name in differs))
     return row.on_conflict_do_update(

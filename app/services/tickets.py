@@ -114,10 +114,7 @@ def comment(session: Session, ticket_id: int, data: AddComment, *, by: Principal
 
 def preview_close(session: Session, ticket_id: int, version: int) -> Preview:
     """What `close` would do, or its refusal."""
-    names = ("title", "status", "version", "last_speaker", "last_activity_at")
-    found = session.execute(select(*(tickets.c[name] for name in names)).where(tickets.c.id == ticket_id)).one_or_none()
-    if found is None or found.status != Status.OPEN or found.version != version:
-        _refuse(ticket_id, found, must_be=Status.OPEN)
+    found = _seen_open(session, ticket_id, version)
     said = f"{LAST_WORD[found.last_speaker]} {found.last_activity_at}"
     return Preview(
         summary=f'Closes ticket {ticket_id}, "{found.title}". {said}.',
@@ -135,33 +132,9 @@ def close(
     now: datetime,
     operation: OperationId | None = None,
 ) -> TicketOut:
-    """Close a ticket seen at this version.
-
-    With an operation, only while that approval is spent and unended: the same statement ends it as used and writes
-    the event (a trigger does), so no crash can part them.
-    """
-    conditions = [tickets.c.status == Status.OPEN.value, tickets.c.version == version]
-    if operation:
-        conditions.append(_spends(operation, ticket_id))
-    at = to_text(now)
-    ticket = _change(
-        session,
-        ticket_id,
-        *conditions,
-        status=Status.CLOSED.value,
-        version=version + 1,
-        updated_at=at,
-        closed_at=at,
-        closed_by=by.name,
-        closed_by_request=operation,
-    )
-    if ticket is None and operation:
-        raise Conflict(f"Ticket {ticket_id} or its approval changed since it was asked. Nothing was closed.")
-    if ticket is None:
-        _refuse(ticket_id, _look(session, ticket_id), must_be=Status.OPEN)
-    if not operation:
-        _record(session, ticket_id, "closed", by, now, {"version": ticket.version})
-    return ticket
+    """Close an open ticket seen at this version."""
+    closed = {"status": Status.CLOSED.value, "closed_at": to_text(now), "closed_by": by.name}
+    return _change_once(session, ticket_id, version, "closed", by, now, operation, **closed)
 
 
 def reopen(
@@ -180,11 +153,39 @@ def reopen(
         last_activity_at=at,
         closed_at=None,
         closed_by=None,
-        closed_by_request=None,
     )
     if ticket is None:
         _refuse(ticket_id, _look(session, ticket_id), must_be=Status.CLOSED)
     _record(session, ticket_id, "reopened", by, now, {"version": ticket.version})
+    return ticket
+
+
+def _change_once(
+    session: Session,
+    ticket_id: int,
+    version: int,
+    kind: str,
+    by: Principal,
+    now: datetime,
+    operation: OperationId | None,
+    **values: Any,
+) -> TicketOut:
+    """Change an open ticket seen at this version. `kind` is the event's.
+
+    With an operation, only while that approval is spent and unended: the same statement ends it as used and writes
+    the event (a trigger on `changed_by_request` does), so no crash can part them.
+    """
+    conditions = [tickets.c.status == Status.OPEN.value, tickets.c.version == version]
+    if operation:
+        conditions.append(_spends(operation, ticket_id))
+    values |= {"version": version + 1, "updated_at": to_text(now), "changed_by_request": operation}
+    ticket = _change(session, ticket_id, *conditions, **values)
+    if ticket is None and operation:
+        raise Conflict(f"Ticket {ticket_id} or its approval changed since it was asked. Nothing was changed.")
+    if ticket is None:
+        _refuse(ticket_id, _look(session, ticket_id), must_be=Status.OPEN)
+    if not operation:
+        _record(session, ticket_id, kind, by, now, {"version": ticket.version})
     return ticket
 
 
@@ -208,10 +209,18 @@ def _spends(operation: OperationId, ticket_id: int) -> ColumnElement[bool]:
     )
 
 
-def _look(session: Session, ticket_id: int) -> Any:
-    """The status and version it has now, or None when there is none."""
-    found = session.execute(select(tickets.c.status, tickets.c.version).where(tickets.c.id == ticket_id))
-    return found.one_or_none()
+def _seen_open(session: Session, ticket_id: int, version: int) -> Any:
+    """What a preview tells of an open ticket that was seen at this version."""
+    found = _look(session, ticket_id, "title", "assignee", "last_speaker", "last_activity_at")
+    if found is None or found.status != Status.OPEN or found.version != version:
+        _refuse(ticket_id, found, must_be=Status.OPEN)
+    return found
+
+
+def _look(session: Session, ticket_id: int, *more: str) -> Any:
+    """The status and version it has now, and more columns of it; None when there is none."""
+    columns = (tickets.c[name] for name in ("status", "version", *more))
+    return session.execute(select(*columns).where(tickets.c.id == ticket_id)).one_or_none()
 
 
 def _refuse(ticket_id: int, found: Any, *, must_be: Status | None = None) -> NoReturn:

@@ -38,13 +38,13 @@ async def test_approving_one_call_runs_that_call_and_nothing_beside_it(depot: De
     for _ in range(3):
         await world.run_due(minutes=5)
     assert [(await world.ticket(one)).status for one in (first, second)] == ["closed", "open"]
-    assert (await world.ticket(ticket)).closed_by_request == one
+    assert (await world.ticket(ticket)).changed_by_request == one
     assert (await world.ticket(ticket)).closed_by == ("triager/us" if in_reverse else "triager/eu")
     assert set(await world.pending()) == {eu_second, other}
     await world.approve(other)  # of what is closed already
     row = await world.approval(other)
     assert (row.ended, row.ended_reason) == ("cancelled", "changed since asked")
-    assert (await world.ticket(ticket)).closed_by_request == one
+    assert (await world.ticket(ticket)).changed_by_request == one
     assert await world.events(f"ticket:{first}") == ["approved", "closed", "approved"]
 
 

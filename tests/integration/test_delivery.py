@@ -97,7 +97,7 @@ async def test_a_ticket_that_somebody_closed_meanwhile_is_not_closed_again(tmp_p
         assert (await world.client.post(f"/tickets/{ticket}/close", json={"version": 1})).status_code == 200
         await world.approve(request)
         assert await settled(world) == [(request, "cancelled", "failed")]
-        assert (await world.ticket(ticket)).closed_by_request is None
+        assert (await world.ticket(ticket)).changed_by_request is None
 
 
 async def test_a_scope_that_was_taken_away_before_the_yes_refuses_the_call(

@@ -116,7 +116,7 @@ async def test_a_ticket_that_moved_is_left_alone_and_everybody_hears_why(
 
     row = await world.ticket(ticket)
     by_a_person = change == MOVED["a person closes it"]
-    assert (row.status, row.closed_by_request) == ("closed" if by_a_person else "open", None)
+    assert (row.status, row.changed_by_request) == ("closed" if by_a_person else "open", None)
     assert row.version > 3
     stands = await world.approval(request)
     assert (stands.decision, stands.ended, stands.ended_reason) == ("approved", "cancelled", "changed since asked")
@@ -132,7 +132,7 @@ async def test_a_ticket_that_moved_is_left_alone_and_everybody_hears_why(
     assert [one[:2] for one in await settled(world)] == [(request, "cancelled")]
     assert ledger_rows(world) == []
     await world.run_due(days=2)  # and nothing that still ticks closes it
-    assert (await world.ticket(ticket)).closed_by_request is None
+    assert (await world.ticket(ticket)).changed_by_request is None
 
 
 @pytest.mark.parametrize("answer_first", [False, True], ids=["then approved", "after the yes"])
@@ -143,7 +143,7 @@ async def test_a_ticket_whose_version_is_the_same_is_closed_as_approved(
 ) -> None:
     ticket, request = await the_story(world, change, approve, answer_first=answer_first)
     row = await world.ticket(ticket)
-    assert (row.status, row.closed_by_request, row.version) == ("closed", request, 4)
+    assert (row.status, row.changed_by_request, row.version) == ("closed", request, 4)
     assert (await world.approval(request)).ended == "used"
     assert await settled(world) == [(request, "approved", "ok")]
 

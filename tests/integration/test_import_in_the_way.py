@@ -45,7 +45,7 @@ async def test_a_yes_to_a_ticket_that_an_import_changed_closes_nothing(
         before = await world.ticket(1)
         await world.approve(request)
         ticket, asked = await world.ticket(1), await world.approval(request)
-        assert (ticket.status, ticket.version, ticket.closed_by_request) == (before.status, before.version, None)
+        assert (ticket.status, ticket.version, ticket.changed_by_request) == (before.status, before.version, None)
         assert (asked.decision, asked.ended) == ("approved", "cancelled")
         assert "closed" not in await world.events("ticket:1")
 
@@ -62,7 +62,7 @@ async def test_a_yes_to_a_ticket_that_came_unchanged_closes_it_and_no_import_reo
         await world.approve(request)
         await importing(world)
         ticket = await world.ticket(1)
-        assert (ticket.status, ticket.closed_by_request) == ("closed", request)
+        assert (ticket.status, ticket.changed_by_request) == ("closed", request)
 
 
 STORABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)

@@ -316,7 +316,7 @@ async def test_an_approval_that_is_not_spent_here_and_now_closes_nothing(
 ) -> None:
     ticket_id = await database.write(a_ticket)
     request_id = await database.write(a_spent_approval, ticket_id, **approval)
-    with pytest.raises(Conflict, match="Nothing was closed"), invocation.begin("b" * 32) as spent:
+    with pytest.raises(Conflict, match="Nothing was changed"), invocation.begin("b" * 32) as spent:
         await do(tickets.close, ticket_id, 1, by=TRIAGER, operation=OperationId(request_id))
     assert spent.statements == 1
     assert (await database.read(tickets.show, ticket_id)).ticket.status == Status.OPEN
@@ -335,7 +335,7 @@ async def test_a_person_may_close_a_ticket_that_an_agent_closed_before(do: Do, d
     await do(tickets.close, ticket_id, 1, by=TRIAGER, operation=OperationId(request_id))
     await do(tickets.reopen, ticket_id)
     await do(tickets.close, ticket_id, 3)
-    marks = await database.read(lambda session: session.scalars(select(TicketRow.closed_by_request)).all())
+    marks = await database.read(lambda session: session.scalars(select(TicketRow.changed_by_request)).all())
     assert (marks, await database.read(verdict, request_id)) == ([None], ("used", ago(0)))
 
 
