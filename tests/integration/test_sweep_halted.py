@@ -91,7 +91,7 @@ async def test_a_sweep_that_is_halted_stops_before_its_next_call_and_the_rest_fo
 
 async def the_books(world: World) -> dict[str, int]:
     """Tickets that a request of their own has closed, and requests that are used."""
-    closed = select(func.count(TicketRow.closed_by_request.distinct())).where(TicketRow.version == 2)
+    closed = select(func.count(TicketRow.changed_by_request.distinct())).where(TicketRow.version == 2)
     used = select(func.count()).select_from(ApprovalRow).where(ApprovalRow.ended == "used")
     counts = await world.system.db.read(lambda s: (s.scalar(closed), s.scalar(used)))
     return dict(zip(("closed once", "used"), counts, strict=True))
