@@ -16,7 +16,7 @@ from app.domain import Refusal
 from config.settings import ROOT
 
 NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
-NAME_MAX = 40  # characters
+NAME_MAX = 24  # characters
 TEMPLATES = Path(__file__).with_name("scaffold")
 REGISTRY = "config/agents.py"
 CHECKOUT = ("pyproject.toml", REGISTRY, "app/agents", "tests/integration")
@@ -101,7 +101,9 @@ def _registry(name: str, made: Scaffold) -> tuple[str | None, str]:
     """The registry's new text; or None, and why somebody must write it by hand."""
     try:
         return with_entry((ROOT / REGISTRY).read_text(), name, made.entry), ""
-    except (SyntaxError, ValueError) as error:
+    except SyntaxError as error:
+        return None, f"it is no Python ({error})"
+    except ValueError as error:
         return None, str(error)
 
 
@@ -116,7 +118,7 @@ def with_entry(source: str, name: str, entry: str) -> str:
     lines = source.splitlines(keepends=True)
     patched = "".join((*lines[: last_line - 1], entry, *lines[last_line - 1 :]))
     with suppress(SyntaxError, ValueError):
-        if _agents(patched)[0] == before | ast.literal_eval(f"{{{entry}}}"):
+        if [*_agents(patched)[0].items()] == [*before.items(), *ast.literal_eval(f"{{{entry}}}").items()]:
             return patched
     raise ValueError("AGENTS does not end with a comma, and a line with nothing but its closing brace")
 
