@@ -129,8 +129,9 @@ def test_two_routes_of_the_product_that_claim_one_name_are_found(
 
 def test_a_fault_in_the_registry_is_told_by_its_rule_alone(copy: Path, as_it_is: dict[str, Any], planted: Any) -> None:
     planted("config/agents.py", '"triager": {', "NOBODY: {")
+    line = (copy / "config/agents.py").read_text().splitlines().index("    NOBODY: {") + 1
     [found] = new(checked(copy), as_it_is)
-    assert (found["rule"], found["where"]) == ("config-literal", "config/agents.py:4")
+    assert (found["rule"], found["where"]) == ("config-literal", f"config/agents.py:{line}")
 
 
 def test_an_option_that_does_not_exist_is_a_usage_error(copy: Path) -> None:
