@@ -1,9 +1,7 @@
 """What a list costs grows with what it shows, not with what is stored. Counted in SQLite's instructions, not timed."""
 
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 from msgspec import structs
 from sqlalchemy.orm import Session
 from support import ago
+from support_scale import YESTERDAY, stored
 
 from app.domain import COUNT_MAX, Sort, Status
 from app.runtime import invocation
@@ -20,30 +19,12 @@ from db.engine import Database
 
 pytestmark = pytest.mark.anyio
 
-YESTERDAY = ago(1)
 STALE = TicketQuery(status=Status.OPEN, inactive_since=ago(7), sort=Sort.QUIETEST, limit=100)
 ALL_STALE = structs.replace(STALE, inactive_since=ago(0))
 AMID_EQUALS = structs.replace(ALL_STALE, after=f"{YESTERDAY}_500000")
 LOOK_AGAIN = structs.replace(STALE, ids=",".join(str(number) for number in range(5, 505, 5)))
 CONSOLE = TicketQuery(sort=Sort.NEWEST, limit=40, stale_since=ago(7))
 FLAT = 1.5
-
-# Every `step`th is open. The first `stale` of these were last active one after the other, all others in one instant.
-TICKETS = """
-WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :stored)
-INSERT INTO tickets (title, status, created_at, updated_at, last_activity_at)
-SELECT 'x', iif(n % :step, 'closed', 'open'), :at, :at,
-       iif(n / :step > :stale, :at, '2026-01-01T00:' || strftime('%M:%S', n / :step, 'unixepoch') || '.000Z')
-FROM numbers
-"""
-
-
-def stored(path: Path, migrated: Path, *, stored: int, step: int, stale: int) -> Path:
-    shutil.copy(migrated, path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute(TICKETS, {"stored": stored, "step": step, "stale": stale, "at": YESTERDAY})
-    return path
 
 
 @pytest.fixture(scope="module")
