@@ -115,7 +115,11 @@ async def _follow_brakes(system: System, _: Any) -> Any:
 
 async def _runs(system: System, asked: Any) -> Any:
     """Of all runs the reports, of one its verdicts too."""
-    return _instances(system).runs(*_known(system, asked["instance"]), asked["run"])
+    instance, number = asked["instance"], asked["run"]
+    found = _instances(system).runs(*_known(system, instance), number)
+    if number is not None and not found:
+        raise NotFound(f"{instance} keeps no run {number}. Nothing was executed. See: triager agent runs {instance}")
+    return found
 
 
 async def _backup(system: System, file: Any) -> Any:
