@@ -23,12 +23,12 @@ from app.runtime.instants import Clock, utc_now
 from app.runtime.principal import IN_PROCESS, InProcess, Principal
 from app.runtime.registration import Registration, read
 from app.runtime.tools.approvals import NewRequest
-from app.runtime.tools.audit import FileSink
 from app.runtime.tools.budget import Meters
 from app.runtime.tools.catalog import Catalog
 from app.runtime.tools.dispatch import ASGIApp
 from app.runtime.tools.pipeline import Pipeline
 from app.services.approval_store import DatabaseApprovalStore
+from app.web.audit_files import FileSink
 from app.web.hosts import KnownHosts
 from app.web.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
 from app.web.tracing import Traced

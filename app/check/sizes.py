@@ -12,21 +12,14 @@ from msgspec import Struct
 from app.check.finding import Finding, error
 from app.check.tree import Tree, parsed
 
-LIMIT = 2_500  # lines of code
-SUMS = {
-    "what one reads to change behaviour": (
-        "routes/",
-        "app/services/",
-        "app/agents/",
-        "config/",
-        "templates/",
-        "app/domain",
-        "app/auth",
-        "app/schemas",
-    ),
-    "runtime": ("app/runtime/",),
+BEHAVIOUR = (
+    *("routes/", "app/services/", "app/agents/", "config/", "templates/"),
+    *("app/domain", "app/auth", "app/schemas"),
+)
+SUMS = {  # what: the most lines of code, and where they are
+    "what one reads to change behaviour": (3_000, BEHAVIOUR),
+    "runtime": (2_500, ("app/runtime/",)),
 }
-PARTS = tuple(part for parts in SUMS.values() for part in parts)
 
 
 class Size(Struct, frozen=True):
@@ -45,10 +38,12 @@ def size_findings(tree: Tree) -> Iterator[Finding]:
 def sizes(tree: Tree) -> list[Size]:
     """Both sums; templates/static/ does not count."""
     counted = {path: text for path, text in tree.files.items() if not path.startswith("templates/static/")}
-    lines = {path: code_lines(path, text) for path, text in counted.items() if path.startswith(PARTS)}
+    lines = {
+        path: code_lines(path, text) for path, text in counted.items() if path.startswith((*BEHAVIOUR, "app/runtime/"))
+    }
     return [
-        Size(what, sum(count for path, count in lines.items() if path.startswith(parts)), LIMIT)
-        for what, parts in SUMS.items()
+        Size(what, sum(count for path, count in lines.items() if path.startswith(parts)), limit)
+        for what, (limit, parts) in SUMS.items()
     ]
 
 

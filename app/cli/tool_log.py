@@ -12,7 +12,7 @@ import rich_click as click
 
 from app.cli import common
 from app.runtime.instants import to_text
-from app.runtime.tools.audit import FileSink
+from app.web.audit_files import FileSink
 
 LOOK_EVERY_S = 0.5
 Entry = dict[str, Any]

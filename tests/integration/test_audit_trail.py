@@ -11,10 +11,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.runtime.principal import Principal
-from app.runtime.tools.audit import Audit, Entry, FileSink, Who
+from app.runtime.tools.audit import Audit, Entry, Who
 from app.runtime.tools.budget import Meter
 from app.runtime.tools.pipeline import Caller
 from app.runtime.tools.results import Denied, Done, Outcome, Pending
+from app.web.audit_files import FileSink
 from tests.support_tools import Depot, a_depot
 from tests.world import Clock
 

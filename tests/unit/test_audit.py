@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from app.runtime.tools.audit import DAYS, Entry, FileSink
+from app.runtime.tools.audit import Entry
+from app.web.audit_files import DAYS, FileSink
 
 AT = "2026-03-09T12:00:00.000Z"
 

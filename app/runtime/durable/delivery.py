@@ -14,7 +14,7 @@ from app.runtime.durable.ledger import Ledger, LedgerRow
 from app.runtime.errors import Unreadable
 from app.runtime.instants import Clock
 from app.runtime.steps import Step, reached
-from app.runtime.tools.approvals import CHANGED, Approval, ApprovalStore
+from app.runtime.tools.approvals import CHANGED, Approval, ApprovalStore, claim_of
 from app.runtime.tools.pipeline import Caller, Pipeline
 from app.runtime.tools.redact import redact_text
 from app.runtime.tools.results import Done
@@ -24,6 +24,9 @@ STATEMENTS_SPARE = 5  # a row that was begun must be able to end
 CONFLICT = 409
 ROUNDS_MAX = 5  # no row needs more; one that does is left for a later turn
 log = structlog.get_logger()
+
+
+Ran = Literal["ok", "failed"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Settled:
     tool: str
     status: Literal["approved", "rejected", "expired", "cancelled", "unknown"]
     arguments: dict[str, Any]
-    ran: Literal["ok", "failed"] | None
+    ran: Ran
     reason: str | None
     until: str | None
     asked_at: str
@@ -106,27 +109,29 @@ class Delivery:
             move = next_move(approval)
             if move == "keep":
                 break
-            if await self._carry_out(move, row, approval, arguments):
+            if await (self._carry_out(move, row, approval, arguments) if approval else self._fence(row)):
                 return
             approval = (await self._store.statuses([row.request_id], self._clock())).get(row.request_id)
         ahead = approval is not None and approval.status != "spent"  # what is spent has no deadline any more
         self._ledger.check_again(row, self._clock(), approval.deadline if approval and ahead else None)
 
-    async def _carry_out(
-        self, move: Move, row: LedgerRow, approval: Approval | None, arguments: dict[str, Any]
-    ) -> bool:
+    async def _carry_out(self, move: Move, row: LedgerRow, approval: Approval, arguments: dict[str, Any]) -> bool:
         """True when the row is dealt with; False when its approval must be read again."""
-        if approval is None:
-            return await self._fence(row)
+        times = (approval.asked_at, approval.decided_at)
+        event = Settled(row.request_id, row.tool, "unknown", arguments, None, approval.reason, approval.until, *times)
+        if move == "retry":
+            return await self._retry(row, approval, event)
         if move == "lapse":
             if not await self._store.lapse(row.request_id, self._clock()):
                 return False
             reached(Step.ENDED)
-            await self._settle(row, approval, "expired", arguments)
-            return True
-        if move == "retry":
-            return await self._retry(row, approval, arguments)
-        await self._settle_as_ended(row, approval, arguments)
+            event = replace(event, status="expired", reason=None)
+        elif approval.status == "used":
+            event = replace(event, status="approved", ran="ok", reason=None)
+        else:
+            ran: Ran = "failed" if approval.status == "cancelled" and approval.spent else None
+            event = replace(event, status=approval.status, ran=ran)  # type: ignore[arg-type]  # an ended status
+        await self._settle(event)
         return True
 
     async def _fence(self, row: LedgerRow) -> bool:
@@ -138,63 +143,40 @@ class Delivery:
         self._ledger.forget(row.request_id)
         return True
 
-    async def _retry(self, row: LedgerRow, approval: Approval, arguments: dict[str, Any]) -> bool:
+    async def _retry(self, row: LedgerRow, approval: Approval, event: Settled) -> bool:
         """The original call again, under its spent approval. Nothing is settled unless the route has answered."""
         if refused := self._pipeline.out_of_scope(self._caller, row.tool):
-            return await self._end(row, approval, f"refused: {refused.message}", arguments, ran=None)
-        claim_id = f"{self._caller.principal.key}/{row.request_id}"  # derived: after a crash the same claim wins again
+            return await self._end(event, f"refused: {refused.message}", None)
+        claim_id = claim_of(self._caller.principal.key, row.request_id)
         if not await self._store.consume(row.request_id, claim_id, self._clock()):
             return False
         reached(Step.CONSUMED)
-        result = await self._pipeline.resume(self._caller, row.tool, arguments, row.request_id)
+        result = await self._pipeline.resume(self._caller, row.tool, event.arguments, row.request_id)
         reached(Step.DISPATCHED)
         if not isinstance(result, Done):
             self._try_later(row, approval)
             return True
         if not result.outcome.is_error:
-            await self._settle(row, approval, "approved", arguments, ran="ok")
+            await self._settle(replace(event, status="approved", ran="ok", reason=None))
             return True
-        reason = CHANGED if result.outcome.status == CONFLICT else f"refused: {redact_text(result.outcome.message)}"
-        return await self._end(row, approval, reason, arguments, ran="failed")
+        changed = result.outcome.status == CONFLICT
+        return await self._end(
+            event, CHANGED if changed else f"refused: {redact_text(result.outcome.message)}", "failed"
+        )
 
-    async def _end(
-        self,
-        row: LedgerRow,
-        approval: Approval,
-        reason: str,
-        arguments: dict[str, Any],
-        ran: Literal["failed"] | None,
-    ) -> bool:
-        if not await self._store.end(row.request_id, reason, self._clock()):
+    async def _end(self, event: Settled, reason: str, ran: Ran) -> bool:
+        if not await self._store.end(event.request_id, reason, self._clock()):
             return False
         reached(Step.ENDED)
-        await self._settle(row, approval, "cancelled", arguments, ran=ran, reason=reason)
+        await self._settle(replace(event, status="cancelled", ran=ran, reason=reason))
         return True
 
-    async def _settle_as_ended(self, row: LedgerRow, approval: Approval, arguments: dict[str, Any]) -> None:
-        if approval.status == "used":
-            await self._settle(row, approval, "approved", arguments, ran="ok")
-            return
-        ran: Literal["failed"] | None = "failed" if approval.status == "cancelled" and approval.spent else None
-        reason, until = approval.reason, approval.until
-        await self._settle(row, approval, approval.status, arguments, ran=ran, reason=reason, until=until)  # type: ignore[arg-type]  # an ended status
-
-    async def _settle(
-        self,
-        row: LedgerRow,
-        approval: Approval,
-        status: Literal["approved", "rejected", "expired", "cancelled", "unknown"],
-        arguments: dict[str, Any],
-        *,
-        ran: Literal["ok", "failed"] | None = None,
-        reason: str | None = None,
-        until: str | None = None,
-    ) -> None:
-        times = (approval.asked_at, approval.decided_at)
-        await self._tell(Settled(row.request_id, row.tool, status, arguments, ran, reason, until, *times))
+    async def _settle(self, event: Settled) -> None:
+        await self._tell(event)
         reached(Step.SETTLED)
-        if ran is None:
-            self._pipeline.dropped(self._caller, row.tool, row.request_id, f"{status}: {reason}" if reason else status)
+        if event.ran is None:
+            why = f"{event.status}: {event.reason}" if event.reason else event.status
+            self._pipeline.dropped(self._caller, event.tool, event.request_id, why)
 
 
 def _statements_left() -> int:

@@ -1,15 +1,12 @@
 """The audit trail: a line for every call of a tool, for every refusal, and for what became of a call that waited.
 
 But for calls of a turn that only reads, such as a dry run: it changes no byte.
-A sink takes entries one by one, and is told nothing secret: arguments and messages come redacted. Of the two here, one
-machine has files, and a platform that keeps logs has its log.
+A sink takes entries one by one, and is told nothing secret: arguments and messages come redacted. One machine has files
+(`app/web/audit_files.py`), a platform that keeps logs has its log.
 """
 
-import os
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, Protocol
 
@@ -24,8 +21,6 @@ from app.runtime.tools.results import Denied, Done, Failed, Pending, ToolResult,
 
 Surface = Literal["agent", "mcp", "cli"]
 Kind = Literal["call", "preflight", "delivery"]  # a delivery carries out, or ends, a call that waited for a person
-DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].jsonl"
-DAYS = 90  # how long a day's file is kept
 log = structlog.get_logger()
 
 
@@ -58,41 +53,6 @@ class LogSink:
 
     def write(self, entry: Entry) -> None:
         log.info("tool_call", **msgspec.to_builtins(entry))
-
-
-class FileSink:
-    """A private file a day (UTC), a JSON object a line. Each line is one append, so two processes may share it.
-
-    Nothing is synced to the disk: the database, which is, holds every answer and effect.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def write(self, entry: Entry) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        line = msgspec.json.encode(entry) + b"\n"
-        file = os.open(self._folder / f"{entry.at[:10]}.jsonl", os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            end = os.fstat(file).st_size
-            torn = end > 0 and os.pread(file, 1, end - 1) != b"\n"  # a full disk, once, in the middle of a line
-            written = os.write(file, b"\n" + line if torn else line)
-        finally:
-            os.close(file)
-        if written < len(line) + torn:
-            raise OSError("the line was cut off: the disk is full")
-
-    def days(self) -> list[Path]:
-        """The files, oldest first."""
-        return sorted(self._folder.glob(DAY))
-
-    def prune(self, now: datetime) -> int:
-        """Delete the files of days longer ago than DAYS. Returns how many."""
-        first = to_text(now - timedelta(days=DAYS))[:10]
-        old = [path for path in self.days() if path.stem < first]
-        for path in old:
-            path.unlink(missing_ok=True)
-        return len(old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +120,7 @@ class Audit:
         try:
             self._sink.write(entry)
         except Exception as error:
-            log.error("audit_failed", why=str(error), entry=msgspec.to_builtins(entry))
+            log.exception("audit_failed", why=str(error), entry=msgspec.to_builtins(entry))
 
 
 def _safe(message: str | None, secrets: Iterable[str]) -> str | None:
