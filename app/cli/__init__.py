@@ -4,6 +4,7 @@ Each module offers `commands`, a list of click commands. A deletable folder brin
 `__init__.py`.
 """
 
+import json
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -31,6 +32,7 @@ COMMANDS = {
     "restore": ("app.cli.backup", "Bring a backup back."),
     "db": ("app.cli.db", "Move the database's schema."),
 }
+JSON_DUE = "triager.json_due"  # in the context's meta: --json was asked for, and nothing printed yet
 DELETABLE = ("app.check", "app.measure", "app.cloudflare", "app.mcp")
 
 
@@ -46,7 +48,10 @@ def load(module: str, name: str) -> click.Command:
 
 
 class LazyGroup(click.RichGroup):
-    """Lists commands from the table, and imports the one that runs. A refusal is one line on stderr and exit 1."""
+    """Lists commands from the table, and imports the one that runs.
+
+    A refusal is one line on stderr and exit 1; with --json it is a document on stdout as well: `{"error": …}`.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(table())
@@ -61,16 +66,31 @@ class LazyGroup(click.RichGroup):
         name, command, rest = super().resolve_command(ctx, args)
         return name, load(table()[name][0], name) if name and command else command, rest
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[JSON_DUE] = "--json" in args
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            _say_in_json(ctx, error.format_message())
+            raise
         except (Refusal, SettingMissing) as error:
-            click.echo(str(error), err=True)
+            said = str(error)
         except BrokenPipeError:
             raise
         except OSError as error:
-            click.echo(f"{error.filename or 'The system'}: {error.strerror}. The command stopped there.", err=True)
+            said = f"{error.filename or 'The system'}: {error.strerror}. The command stopped there."
+        click.echo(said, err=True)
+        _say_in_json(ctx, said)
         return ctx.exit(1)
+
+
+def _say_in_json(ctx: click.Context, said: str) -> None:
+    """Whoever asked for a JSON document gets one, also when there is only an error to tell."""
+    if ctx.meta[JSON_DUE]:
+        click.echo(json.dumps({"error": said}))
 
 
 @click.command(cls=LazyGroup)

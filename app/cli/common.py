@@ -9,6 +9,7 @@ import msgspec
 import rich_click as click
 
 from app import migrations
+from app.cli import JSON_DUE
 from app.domain import Refusal
 from app.runtime.principal import Principal
 from config.settings import Settings, load
@@ -50,7 +51,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def print_json(value: object) -> None:
-    """One JSON document on stdout."""
+    """The one JSON document on stdout."""
+    if context := click.get_current_context(silent=True):
+        context.meta[JSON_DUE] = False
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
