@@ -56,7 +56,7 @@ WRONG = "SELECT subject, wrong FROM witnessed WHERE wrong IS NOT NULL"
 TWICE = "SELECT subject FROM approvals WHERE ended IS NULL GROUP BY principal_key, subject HAVING count(*) > 1"
 UNSAID = """
 SELECT id FROM tickets WHERE status = 'closed' AND closed_by <> 'Ops On-Call' AND NOT EXISTS (
-  SELECT 1 FROM approvals WHERE id = closed_by_request AND decision = 'approved' AND ended = 'used'
+  SELECT 1 FROM approvals WHERE id = changed_by_request AND decision = 'approved' AND ended = 'used'
   AND subject = 'ticket:' || tickets.id AND json_extract(input, '$.version') < version)
 """
 UNENDED = "SELECT count(*) FROM approvals WHERE ended IS NULL"
