@@ -1,5 +1,6 @@
 """The outermost layer: each request from the network is one invocation, with a trace id, and one line in the log."""
 
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from structlog.tracebacks import ExceptionDictTransformer
 
 from app.runtime import invocation
 from app.runtime.tools.dispatch import ASGIApp, Message
-from app.runtime.tools.redact import redact
+from app.runtime.tools.redact import HIDDEN, redact
 
+SIGN_IN_LINK = re.compile(r"(/sign-in/link/).+")  # whoever has it signs in, for ten minutes
 log = structlog.get_logger()
 
 
@@ -44,7 +46,7 @@ class Traced:
                 log.info(
                     "request",
                     method=scope["method"],
-                    path=scope["path"],
+                    path=SIGN_IN_LINK.sub(rf"\1{HIDDEN}", scope["path"]),
                     status=status,
                     ms=round((time.perf_counter() - started) * 1000, 1),
                     statements=own.statements,

@@ -30,3 +30,14 @@ async def test_a_crash_is_logged_with_its_trace_and_without_anybodys_secrets(
     assert crash["exception"][0]["exc_type"]
     for secret in (TOKEN, "c0ffee"):
         assert secret not in logged
+
+
+async def test_a_link_that_signs_somebody_in_is_not_in_the_log(
+    tmp_path: Path, migrated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with a_world(tmp_path, migrated) as world:
+        configure_logs()
+        await world.client.get("/sign-in/link/c0ffee", headers={"accept": "text/html"})
+    logged = capsys.readouterr().err
+    assert '"path": "/sign-in/link/[REDACTED]"' in logged
+    assert "c0ffee" not in logged
