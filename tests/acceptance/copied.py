@@ -10,7 +10,7 @@ from typing import Any
 
 from config.settings import ROOT
 
-LEFT = shutil.ignore_patterns(".*", "var", "__pycache__", "*.sqlite*", "node_modules", "dist")
+LEFT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", ".env", "var", "__pycache__")
 INHERITED = {"VIRTUAL_ENV", "DATA_DIR", "APP_KEY", "HOST", "PORT", "PYTEST_ADDOPTS", "PYTHONPATH"}
 
 
