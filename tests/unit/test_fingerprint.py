@@ -1,14 +1,23 @@
 """When two calls are the same call."""
 
+import asyncio
 import json
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.runtime.durable.cipher import AppKeyCipher
+from app.runtime.durable.ledger import Ledger
+from app.runtime.durable.storage import SqliteStorage
 from app.runtime.tools.fingerprint import canonical, fingerprint
+from app.runtime.tools.gate import ParkedCall
+from tests.support import NOW
+from tests.world import KEY
 
 numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 texts = st.text(st.characters(exclude_categories=["Cs"]))
@@ -120,3 +129,33 @@ def test_what_is_nested_without_end_is_refused() -> None:
         call = {"x": call}
     with pytest.raises(ValueError, match="nested too deeply"):
         fingerprint(call)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    cipher = AppKeyCipher([KEY], "ledger", bytes)
+    return Ledger(SqliteStorage(tmp_path / "i.sqlite", "NORMAL"), cipher, "agent:courier:main", lambda _: None)
+
+
+_ids = count()
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(calls)
+def test_a_call_that_was_sealed_and_opened_again_is_still_the_same_call(ledger: Ledger, call: dict[str, Any]) -> None:
+    request_id = str(next(_ids))
+
+    async def there_and_back() -> dict[str, Any]:
+        await ledger.intend(ParkedCall(request_id, "parcels_send", "parcel:7", fingerprint(call), call), NOW)
+        [row] = ledger.rows([request_id])
+        assert row.fingerprint == fingerprint(call)
+        return await ledger.open(row)
+
+    assert canonical(asyncio.run(there_and_back())) == canonical(call)
+
+
+@given(st.integers(-(2**70), 2**70), st.sampled_from([1, -1, 0.0, True]))
+def test_a_number_and_its_neighbour_are_two_calls_at_any_depth(number: int, step: float) -> None:
+    """True stands for the truth value itself, 0.0 for the fraction's spelling of the same number."""
+    other = True if step is True else float(number) if step == 0.0 else number + int(step)
+    assert fingerprint({"a": [{"n": number}]}) != fingerprint({"a": [{"n": other}]})
