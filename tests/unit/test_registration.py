@@ -61,3 +61,17 @@ def test_every_mistake_of_every_agent_is_reported_in_order() -> None:
     said = str(caught.value)
     places = [said.index(words) for words in ('"one": give it a module', '"two": "*"', '"two": calls_per_minute')]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("key", "meant"), [("scope", "scopes"), ("call_per_minute", "calls_per_minute"), ("x", "")])
+def test_an_unknown_key_is_refused_and_says_what_may_have_been_meant(key: str, meant: str) -> None:
+    with pytest.raises(WiringError) as caught:
+        read({"inbox": entry(**{key: 1})})
+    assert f'"inbox": there is no key "{key}".' in str(caught.value)
+    assert (f'Did you mean "{meant}"?' in str(caught.value)) == bool(meant)
+
+
+def test_two_agents_of_one_class_are_refused() -> None:
+    with pytest.raises(WiringError, match=r"2 agents are app\.agents\.inbox\.Inbox\. Give each a class"):
+        read({"one": entry(), "two": entry()})
+    assert len(read({"one": entry(), "two": entry(**{"class": "Outbox"})})) == 2
