@@ -3,7 +3,7 @@
 Instants are fixed-width UTC text (`2026-11-29T17:00:00.000Z`) in both directions of the API.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -18,17 +18,18 @@ IDS = rf"^{ID_TEXT}(,{ID_TEXT}){{0,99}}(?![\s\S])"
 CURSOR = rf"^({INSTANT_TEXT}_)?{ID_TEXT}(?![\s\S])"  # the last ticket of a page: its place in the order
 
 Instant = Annotated[str, Meta(pattern=INSTANT, extra_json_schema={"format": "date-time"})]
-ONE_LINE = r"^(?=.*\S)[^\r\n]+(?![\s\S])"  # and not only white space
+ONE_LINE = r"^(?=.*\S)[^\r\n\u0000]+(?![\s\S])"  # and not only white space
+NO_NUL = r"^[^\u0000]*$"  # SQLite ends a text there
 Title = Annotated[
     str,
     Meta(min_length=1, max_length=TITLE_MAX, pattern=ONE_LINE, description="One line, as the requester would say it."),
 ]
-Text = Annotated[str, Meta(min_length=1, max_length=TEXT_MAX)]
-Body = Annotated[str, Meta(max_length=TEXT_MAX)]
-Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX)]
+Text = Annotated[str, Meta(min_length=1, max_length=TEXT_MAX, pattern=NO_NUL)]
+Body = Annotated[str, Meta(max_length=TEXT_MAX, pattern=NO_NUL)]
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX, pattern=NO_NUL)]
 Labels = Annotated[list[Name], Meta(max_length=20)]
 Version = Annotated[int, Meta(ge=1, le=MAX_ID, description="The version at which you saw the ticket.")]
-Reason = Annotated[str, Meta(max_length=1_000)]
+Reason = Annotated[str, Meta(max_length=1_000, pattern=NO_NUL)]
 
 
 class Input(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -87,7 +88,7 @@ class AddComment(Input):
 
     body: Text
     public: bool = True
-    speaker: Speaker = Speaker.OPERATOR
+    speaker: Literal["operator", "requester"] = "operator"
 
 
 class CloseTicket(Input):

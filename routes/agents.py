@@ -21,7 +21,7 @@ async def show_verdicts(host: NamedDependency[Host]) -> dict[str, Any]:
     return {"verdicts": await host.get("triager", "main").call("verdicts")}
 
 
-@post("/ops/agents/triager/sweep", name="agents.triager.sweep", guards=[operator], status_code=200)
+@post("/ops/agents/triager/sweep", name="agents.triager.sweep", guards=[operator], status_code=200, refuses=(409,))
 async def sweep_now(host: NamedDependency[Host]) -> dict[str, Any]:
     return {"swept": await host.get("triager", "main").call("sweep")}
 

@@ -50,12 +50,12 @@ async def list_brakes(db: NamedDependency[Database]) -> list[Brake]:
     return await db.read(brakes.listing)
 
 
-@post("/ops/agents/halt", name="brakes.halt", guards=[operator], status_code=200)
+@post("/ops/agents/halt", name="brakes.halt", guards=[operator], status_code=200, refuses=(404,))
 async def halt(data: JSONBody[Halt], lever: NamedDependency[Lever]) -> BrakesOut:
     return await lever.halt(data.agent, data.note)
 
 
-@post("/ops/agents/resume", name="brakes.resume", guards=[operator], status_code=200)
+@post("/ops/agents/resume", name="brakes.resume", guards=[operator], status_code=200, refuses=(404,))
 async def resume(data: JSONBody[Resume], lever: NamedDependency[Lever]) -> BrakesOut:
     return await lever.resume(data.agent)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from litestar import Response, get
 from litestar.di import NamedDependency
+from litestar.openapi.datastructures import ResponseSpec
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
@@ -20,7 +21,7 @@ async def health() -> dict[str, bool]:
     return {"ok": True}
 
 
-@get("/health/ready", name="health.ready", public=True)
+@get("/health/ready", name="health.ready", public=True, responses={503: ResponseSpec(dict[str, Any])})
 async def ready(db: NamedDependency[Database], host: NamedDependency[Host]) -> Response[dict[str, Any]]:
     """503 until all is well. Tells what is, and nothing that a stranger could use."""
     try:

@@ -14,6 +14,7 @@ from app.schemas import (
     CURSOR,
     IDS,
     INSTANT,
+    NO_NUL,
     AddComment,
     CloseTicket,
     CommentOut,
@@ -35,10 +36,17 @@ async def list_tickets(
     db: NamedDependency[Database],
     status: Annotated[Status | None, QueryParameter(description="Only open or only closed tickets.")] = None,
     category: Annotated[Category | None, QueryParameter(description="Only this category.")] = None,
-    assignee: Annotated[str | None, QueryParameter(max_length=NAME_MAX, description="Only this person's.")] = None,
-    label: Annotated[str | None, QueryParameter(max_length=NAME_MAX, description="Only with this label.")] = None,
+    assignee: Annotated[
+        str | None, QueryParameter(max_length=NAME_MAX, pattern=NO_NUL, description="Only this person's.")
+    ] = None,
+    label: Annotated[
+        str | None, QueryParameter(max_length=NAME_MAX, pattern=NO_NUL, description="Only with this label.")
+    ] = None,
     text: Annotated[
-        str | None, QueryParameter(min_length=1, max_length=TITLE_MAX, description="Only with this in title or body.")
+        str | None,
+        QueryParameter(
+            min_length=1, max_length=TITLE_MAX, pattern=NO_NUL, description="Only with this in title or body."
+        ),
     ] = None,
     inactive_since: Annotated[
         str | None, QueryParameter(pattern=INSTANT, description="Only last active before this instant, in UTC.")

@@ -89,16 +89,16 @@ def _weighty(given: dict[str, Any]) -> Iterator[ColumnElement[bool]]:
 
 def comment(session: Session, ticket_id: int, data: AddComment, *, by: Principal, now: datetime) -> CommentOut:
     """Public words of people move the ticket; internal notes and what agents say do not."""
-    if data.speaker is Speaker.NONE or (data.speaker is Speaker.REQUESTER and not data.public):
+    if data.speaker == "requester" and not data.public:
         raise Invalid("A comment is an operator's, or the requester's and public. Nothing was added.")
-    kind = data.speaker.value if by.kind == "operator" else "agent"
+    kind = data.speaker if by.kind == "operator" else "agent"
     at = to_text(now)
     moves = {"version": tickets.c.version + 1, "last_activity_at": at, "last_speaker": kind}
     # The ticket first: it is what protects it from being closed meanwhile, and a crash may part the two.
     ticket = _change(session, ticket_id, updated_at=at, **(moves if data.public and kind != "agent" else {}))
     if ticket is None:
         raise _absent(ticket_id)
-    name = by.name if data.speaker is Speaker.OPERATOR else ticket.requester or "requester"
+    name = by.name if data.speaker == "operator" else ticket.requester or "requester"
     said: dict[str, Any] = {
         "author_kind": kind,
         "author_name": name,

@@ -8,11 +8,12 @@ import re
 from collections import Counter
 from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 from litestar import Request
 from litestar.enums import RequestEncodingType
-from litestar.exceptions import ClientException, ValidationException
+from litestar.exceptions import ClientException, HTTPException, ValidationException
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.spec import OpenAPIType, Schema
 from litestar.params import BodyKwarg, QueryParameter
@@ -22,7 +23,11 @@ from litestar.typing import FieldDefinition
 
 from app.domain import MAX_ID, TicketId
 
-PLAIN = {int: re.compile(r"0|[1-9][0-9]{0,15}"), bool: re.compile("true|false")}
+PLAIN = {
+    int: re.compile(r"0|-?[1-9][0-9]{0,15}"),
+    float: re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]+)?(e[+-]?[0-9]{1,2})?"),
+    bool: re.compile("true|false"),
+}
 NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # escaped in JSON; as it stands it is no JSON
 UNCHANGED = "Nothing was executed."
 
@@ -33,8 +38,11 @@ class StrictRequest(Request[Any, Any, Any]):
     async def body(self) -> bytes:
         body = await super().body()
         data = self.route_handler.parsed_data_field
-        if not body and data and data.is_required and _is_json(data):
-            raise ClientException(f"This route needs a JSON body, and got none. {UNCHANGED} Send at least {{}}.")
+        if data and data.is_required and _is_json(data):
+            if not body:
+                raise ClientException(f"This route needs a JSON body, and got none. {UNCHANGED} Send at least {{}}.")
+            if self.content_type[0] not in ("", RequestEncodingType.JSON):
+                raise HTTPException(f"This route reads {RequestEncodingType.JSON.value}. {UNCHANGED}", status_code=415)
         return body
 
     async def json(self) -> Any:
@@ -77,6 +85,10 @@ async def refuse_unknown_query(request: Request[Any, Any, Any]) -> None:
     """
     if not request.scope["query_string"] or not request.route_handler.resolve_include_in_schema():
         return
+    try:
+        unquote_to_bytes(request.scope["query_string"]).decode()
+    except UnicodeDecodeError as error:
+        raise _misfit("query", "It is not UTF-8") from error
     known = _query_parameters(request.route_handler)
     seen: set[str] = set()
     for key, value in request.query_params.multi_items():

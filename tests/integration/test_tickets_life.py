@@ -193,7 +193,7 @@ async def test_a_comment_names_who_spoke(do: Do, database: Database) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    [AddComment(body="?", speaker=Speaker.NONE), AddComment(body="?", speaker=Speaker.REQUESTER, public=False)],
+    [AddComment(body="?", speaker=Speaker.REQUESTER, public=False)],
 )
 async def test_a_comment_of_nobody_is_refused(do: Do, database: Database, said: AddComment) -> None:
     ticket_id = await database.write(a_ticket)
