@@ -14,9 +14,9 @@ import pytest
 from click.testing import Result
 
 from app.agents.sweep_plan import TITLE_SHOWN
+from app.cli import control
 from app.cli.operations import commands
 from app.main import build
-from app.runtime.durable import control
 from app.runtime.durable.instances import file_of
 from app.runtime.durable.lock import HostLock
 from app.runtime.instants import utc_now
