@@ -8,8 +8,6 @@ from mcp_types import CallToolResult, TextContent, Tool
 from app.runtime.tools.companions import told
 from app.runtime.tools.results import Denied, Done, Failed, Outcome, Pending, ToolResult
 
-TEXT_MAX = 50_000  # characters of an answer that is no JSON
-
 
 def answer(tool: Tool, result: ToolResult) -> CallToolResult:
     match result:
@@ -32,19 +30,12 @@ def refused(text: str) -> CallToolResult:
 
 
 def _answered(tool: Tool, outcome: Outcome) -> CallToolResult:
-    text = _shortened(outcome.body) if isinstance(outcome.body, str) else _json(outcome.body)
-    if outcome.is_error:
-        return refused(text)
+    text = outcome.body if isinstance(outcome.body, str) else _json(outcome.body)
+    if outcome.is_error or outcome.mismatch:
+        return refused(outcome.mismatch or text)
     if tool.output_schema is None:
-        return CallToolResult(content=[_text(text or f"It answered {outcome.status}.")])
-    if isinstance(outcome.body, dict):
-        return structured(outcome.body)
-    return refused(f"{tool.name} ran and answered {outcome.status}, but with no object. Do not simply repeat it.")
-
-
-def _shortened(text: str) -> str:
-    left = len(text) - TEXT_MAX
-    return f"{text[:TEXT_MAX]}… and {left} characters more." if left > 0 else text
+        return CallToolResult(content=[_text(text)])
+    return structured(outcome.body)
 
 
 def _text(text: str) -> TextContent:

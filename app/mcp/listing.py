@@ -46,7 +46,7 @@ def _listed(tool: catalog.Tool) -> Tool:
 
 def _companion(name: str, description: str, asked: type, answered: type) -> Tool:
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    input_schema, output_schema = schema_of(asked), schema_of(answered)
+    input_schema, output_schema = ({"$schema": DIALECT, **schema_of(each)} for each in (asked, answered))
     return Tool(
         name=name, description=description, input_schema=input_schema, output_schema=output_schema, annotations=reads
     )
@@ -57,8 +57,10 @@ def output_schema(tool: catalog.Tool) -> dict[str, Any] | None:
 
     A gated call is answered by its route, or told that it waits: one of the two, and never both.
     """
-    if tool.output_schema is None or not tool.gated:
-        return tool.output_schema
+    if tool.output_schema is None:
+        return None
+    if not tool.gated:
+        return {"$schema": DIALECT, **tool.output_schema}
     ref = {"$ref": f"#/$defs/{TOLD}"}
     route = {name: value for name, value in tool.output_schema.items() if name != "$defs"}
     defs = {**tool.output_schema.get("$defs", {}), TOLD: schema_of(Told)}

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.runtime import invocation
 from app.runtime.instants import after, to_text
-from app.runtime.tools.approvals import CHANGED, Approval, Full, InTheWay, NewRequest, Rejection
+from app.runtime.tools.approvals import CHANGED, Approval, Full, InTheWay, NewRequest, Rejection, Status
 from app.runtime.tools.redact import redact_text
 from app.services import brakes
 from app.services.approval_rows import TOLD_WITHIN, deadline_of, status_of
@@ -51,7 +51,7 @@ WHERE id = :id AND ended IS NULL AND claim_id IS NULL AND coalesce(use_by, expir
 RETURNING id
 """
 END = """
-UPDATE approvals SET ended = 'cancelled', ended_at = :now, ended_reason = :reason
+UPDATE approvals SET ended = :ended, ended_at = :now, ended_reason = :reason
 WHERE id = :id AND ended IS NULL RETURNING id
 """
 FENCE = """
@@ -133,8 +133,8 @@ def lapse(session: Session, request_id: str, now: datetime) -> bool:
     return _verdict(session, LAPSE, id=request_id, now=to_text(now))
 
 
-def end(session: Session, request_id: str, reason: str, now: datetime) -> bool:
-    return _verdict(session, END, id=request_id, reason=redact_text(reason), now=to_text(now))
+def end(session: Session, request_id: str, reason: str, now: datetime, ended: Status = "cancelled") -> bool:
+    return _verdict(session, END, id=request_id, reason=redact_text(reason), now=to_text(now), ended=ended)
 
 
 def fence(session: Session, request_id: str, tool: str, principal_key: str, now: datetime) -> bool:

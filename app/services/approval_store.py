@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from app.runtime.tools.approvals import Approval, InTheWay, NewRequest, Rejection
+from app.runtime.tools.approvals import Approval, InTheWay, NewRequest, Rejection, Status
 from app.runtime.tools.brakes import Brake
 from app.services import approval_gate, brakes
 from db.engine import Database
@@ -29,8 +29,8 @@ class DatabaseApprovalStore:
     async def lapse(self, request_id: str, now: datetime) -> bool:
         return await self._db.write(approval_gate.lapse, request_id, now)
 
-    async def end(self, request_id: str, reason: str, now: datetime) -> bool:
-        return await self._db.write(approval_gate.end, request_id, reason, now)
+    async def end(self, request_id: str, reason: str, now: datetime, ended: Status = "cancelled") -> bool:
+        return await self._db.write(approval_gate.end, request_id, reason, now, ended)
 
     async def fence(self, request_id: str, tool: str, principal_key: str, now: datetime) -> bool:
         return await self._db.write(approval_gate.fence, request_id, tool, principal_key, now)

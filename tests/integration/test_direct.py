@@ -2,20 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import delete, insert
 
+from app.auth import signed_in
 from app.runtime import steps
 from app.runtime.principal import Principal
 from app.runtime.steps import Step, on_reached
+from app.runtime.tools.agent_route import post
 from app.runtime.tools.budget import Meter
 from app.runtime.tools.pipeline import Caller
 from app.runtime.tools.results import Denied, Done, Pending
 from db.schema import BrakeRow, TicketRow
+from routes import HANDLERS
 from tests.support import a_ticket, ago
 from tests.world import World, a_world
 
@@ -31,7 +35,7 @@ class Program:
         self.caller = Caller(Principal("token", name, name), CLOSE, Meter(1_000), parking=None)
 
     async def close(self, version: int = 1) -> Any:
-        pipeline = self.world.system.host._parts.pipeline
+        pipeline = self.world.system.pipeline
         return await pipeline.invoke(self.caller, "tickets_close", {"ticket_id": self.ticket_id, "version": version})
 
     async def ask(self) -> str:
@@ -208,3 +212,29 @@ async def test_a_call_that_a_brake_holds_is_kept_until_it_is_let_go(program: Pro
     assert held.reason == "halted"
     await program.world.system.db.write(lambda s: s.execute(delete(brake)) and None)
     assert (await program.close()).outcome.body["status"] == "closed"
+
+
+@pytest.mark.parametrize("step", [None, Step.CONSUMED, Step.DISPATCHED])
+async def test_a_tool_that_cannot_tell_whether_it_ran_is_never_run_twice(
+    tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch, step: Step | None
+) -> None:
+    burned: list[str] = []
+
+    @post("/burn", name="burn", guards=[signed_in], status_code=200).agent(description="Burn.", approval="required")
+    async def burn() -> dict[str, str]:
+        burned.append("it")
+        return {}
+
+    monkeypatch.setattr("app.main.HANDLERS", [*HANDLERS, burn])
+    async with a_world(tmp_path, migrated) as world:
+        caller = Caller(Principal("token", "desk", "desk"), ("tool:burn",), Meter(99), parking=None)
+        call = partial(world.system.pipeline.invoke, caller, "burn", {})
+        pending = await call()
+        assert isinstance(pending, Pending)
+        await world.approve(pending.request_id)
+        with dies_at(step) if step else nullcontext():
+            await call()
+        again = await call()
+        ended = (await world.approval(pending.request_id)).ended
+    assert len(burned) == (0 if step is Step.CONSUMED else 1)
+    assert (type(again), ended) == ((Denied, "unknown") if step else (Done, "used"))

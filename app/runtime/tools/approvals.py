@@ -104,8 +104,11 @@ class ApprovalStore(Protocol):
     async def lapse(self, request_id: str, now: datetime) -> bool:
         """End as expired, if its time is over and it has not ended."""
 
-    async def end(self, request_id: str, reason: str, now: datetime) -> bool:
-        """End a request as cancelled, if it has not ended: the route, or the caller's scopes, refuse its call."""
+    async def end(self, request_id: str, reason: str, now: datetime, ended: Status = "cancelled") -> bool:
+        """End a request, if it has not ended: the route, or the caller's scopes, refuse its call.
+
+        As used or unknown only that of a tool that cannot be repeated.
+        """
 
     async def fence(self, request_id: str, tool: str, principal_key: str, now: datetime) -> bool:
         """Put a cancelled tombstone under an id that has no row, so that a late insert cannot appear behind us."""

@@ -32,6 +32,7 @@ class Tool:
     input: type[Struct]
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None  # None where the route answers with anything but an object
+    repeatable: bool  # its handler takes the request id, and so can tell that it has run
 
     @property
     def has_body(self) -> bool:
@@ -130,6 +131,7 @@ def _tool(route: HTTPRoute, handler: HTTPRouteHandler) -> Tool:
         input=struct,
         input_schema=input_schema,
         output_schema=output_schema if output_schema.get("type") == "object" else None,
+        repeatable="operation" in handler.parsed_fn_signature.parameters,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from app.runtime.instants import Clock, to_text
 from app.runtime.steps import Step, reached
 from app.runtime.tools import gate
-from app.runtime.tools.approvals import CHANGED, Approval, ApprovalStore, InTheWay, NewRequest, claim_of
+from app.runtime.tools.approvals import CHANGED, Approval, ApprovalStore, InTheWay, NewRequest, Status, claim_of
 from app.runtime.tools.companions import told_used
 from app.runtime.tools.results import Denied, Done, Pending, ToolResult
 
@@ -27,6 +27,7 @@ class DirectCall:
     """One call, as the pipeline lends it. `rehearse` runs nothing; `run` carries it out under a spent request."""
 
     tool: str
+    repeatable: bool
     fingerprint: str
     principal_key: str
     rehearse: Callable[[], Awaitable[ToolResult]]
@@ -86,18 +87,24 @@ class DirectGate:
             return await self._end(met, LATE, Denied("approval", f"Request {met.id} was {LATE}. Ask again."))
         if met.halted:
             return Denied("halted", "A brake holds this call. Nothing was executed. To let it go on: triager resume")
+        if met.spent and not call.repeatable:
+            return await self._end(met, "cut off", None, "unknown")
         if not await self._store.consume(met.id, claim_of(call.principal_key, met.id), self._clock()):
             return None
         reached(Step.CONSUMED)
         result = await call.run(met.id)
         reached(Step.DISPATCHED)
         if not isinstance(result, Done) or not result.outcome.is_error:
+            if isinstance(result, Done) and not call.repeatable:
+                await self._end(met, "carried out", None, "used")
             return result
         changed = result.outcome.status == CONFLICT
         return await self._end(met, CHANGED if changed else f"refused: {result.outcome.message}", result)
 
-    async def _end(self, met: Approval, reason: str, answer: ToolResult) -> ToolResult | None:
-        if not await self._store.end(met.id, reason, self._clock()):
+    async def _end(
+        self, met: Approval, reason: str, answer: ToolResult | None, ended: Status = "cancelled"
+    ) -> ToolResult | None:
+        if not await self._store.end(met.id, reason, self._clock(), ended):
             return None
         reached(Step.ENDED)
         return answer

@@ -141,7 +141,7 @@ class Pipeline:
         question = partial(self._question, caller, tool, arguments)
         if parking is None:
             run = partial(self.resume, caller, tool.name, arguments)
-            call = DirectCall(tool.name, mark, caller.principal.key, rehearse, run, question)
+            call = DirectCall(tool.name, tool.repeatable, mark, caller.principal.key, rehearse, run, question)
             return await self._direct.call(call)
         if waiting := parking.waiting(tool.name, mark):
             return Pending(waiting, tool.name, "This call is waiting already. Nothing was executed.")
