@@ -97,7 +97,7 @@ class Triager(Agent[TriagerState]):
         ticket_id, now = event.arguments["ticket_id"], self.now()
         declined, cooling = self.state.declined, self.state.cooling
         if event.status == "rejected":
-            declined = _newest({**declined, ticket_id: _instant(event.until)})
+            declined = _newest(declined, {ticket_id: _instant(event.until)})
         elif event.status == "expired":
             cooling = cooling | {ticket_id: now + timedelta(hours=self.policy.cool_down_hours)}
         record = SettledRecord(event.request_id, event.tool, event.status, event.ran, now)
@@ -143,14 +143,15 @@ class Triager(Agent[TriagerState]):
         over = {ticket.id for ticket in view.stretch} - view.memory.declined.keys()
         declined = {number: until for number, until in self.state.declined.items() if number not in over}
         cooling = {number: until for number, until in self.state.cooling.items() if until > self.now()}
-        state = structs.replace(self.state, declined=_newest({**declined, **met}), cooling=cooling)
+        state = structs.replace(self.state, declined=_newest(declined, met), cooling=cooling)
         if state != self.state:
             self.set_state(state)
 
 
-def _newest(declined: dict[int, datetime | None]) -> dict[int, datetime | None]:
-    """The latest refusal last, and the oldest forgotten."""
-    return dict([*declined.items()][-DECLINED_KEPT:])
+def _newest(declined: dict[int, datetime | None], met: dict[int, datetime | None]) -> dict[int, datetime | None]:
+    """The latest refusals last, and the oldest forgotten."""
+    before = [(number, until) for number, until in declined.items() if number not in met]
+    return dict([*before, *met.items()][-DECLINED_KEPT:])
 
 
 def _instant(text: str | None) -> datetime | None:

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from app.cli import COMMANDS, load, main, table
 from app.runtime.durable.lock import HostLock
+from db.schema import HEAD
 
 
 def triager(*arguments: str, data_dir: Path, **environ: str) -> Result:
@@ -51,7 +52,7 @@ def test_the_schema_goes_up_and_down_and_is_told(tmp_path: Path) -> None:
 
     assert current() is None
     assert triager("db", "upgrade", data_dir=tmp_path).exit_code == 0
-    assert current() == "0001"
+    assert current() == HEAD
     assert triager("db", "downgrade", "base", "--yes", data_dir=tmp_path).exit_code == 0
     assert current() is None
 
