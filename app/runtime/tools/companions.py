@@ -6,17 +6,15 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, to_builtins
 
-from app.runtime.tools.approvals import Approval, Status
+from app.runtime.tools.approvals import Approval
 from app.runtime.tools.catalog import Tool
 from app.runtime.tools.results import Denied, Done, Failed, Outcome, Pending, ToolResult
 
 Instant = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 SHOWN = {"spent": "approved", "lapsed": "expired"}  # what people read; the end itself may not be written yet
-NEXT: dict[Status, str] = {
+NEXT = {
     "pending": "Nobody has answered yet. Nothing was executed.",
     "approved": "A person said yes. Repeat the very same call: that carries it out.",
-    "spent": "Its call was begun and not finished. Repeat the very same call: that finishes it.",
-    "lapsed": "Its time is over. Nothing was executed. You may ask again.",
     "used": "The call was carried out.",
     "rejected": "A person said no. Nothing was executed. Do not repeat the call.",
     "expired": "Its time is over. Nothing was executed. You may ask again.",
@@ -84,13 +82,10 @@ def told_used(request_id: str) -> Done:
 def standing(request_id: str, found: Approval | None) -> Done:
     """One's own request; somebody else's, and one that never was, are the same."""
     if found is None:
-        said = {"status": 404, "title": "Not Found", "detail": f"You have no request {request_id}."}
-        return Done(Outcome(404, said))
+        return Done(Outcome(404, {"status": 404, "detail": f"You have no request {request_id}."}))
     status: Any = SHOWN.get(found.status, found.status)
-    times = (found.asked_at, found.deadline, found.decided_at)
-    return Done(
-        Outcome(200, _json(Standing(request_id, status, NEXT[found.status], *times, found.reason, found.until)))
-    )
+    said = (found.asked_at, found.deadline, found.decided_at, found.reason, found.until)
+    return Done(Outcome(200, _json(Standing(request_id, status, NEXT[status], *said))))
 
 
 def verdict(tool: Tool, result: ToolResult) -> Verdict:
