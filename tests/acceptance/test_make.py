@@ -11,7 +11,6 @@ from app.cli.make import NAME_MAX, scaffold, with_entry, write
 from app.domain import Refusal
 from config.settings import ROOT
 from tests.acceptance.copied import Copy
-from tests.world import KEY
 
 LONGEST = "a-1_b" + "c" * (NAME_MAX - 5)
 REGISTRY = (ROOT / "config/agents.py").read_text()
@@ -40,7 +39,7 @@ def files(folder: Path) -> dict[str, str]:
 
 def test_what_it_writes_passes_all_that_our_own_code_passes(copy: Copy) -> None:
     before = copy.files()
-    names = ("dispatcher", "x", LONGEST)
+    names = ("x", LONGEST)
     for name in names:
         copy.passes("app.cli", "agent", "make", name)
     new = copy.files().keys() - before.keys()
@@ -49,13 +48,6 @@ def test_what_it_writes_passes_all_that_our_own_code_passes(copy: Copy) -> None:
     copy.is_clean(*new, "config/agents.py")
     assert copy.found_by_check() == []
     copy.passes("pytest", "-q", *(path for path in new if path.startswith("tests/")))
-
-
-def test_a_new_agent_is_known_to_the_host_by_the_name_it_was_given(copy: Copy, tmp_path: Path) -> None:
-    copy.passes("app.cli", "agent", "make", "night-shift")
-    environ = {"DATA_DIR": str(tmp_path), "APP_KEY": KEY}
-    copy.passes("app.cli", "db", "upgrade", **environ)
-    assert "last_round: None" in copy.passes("app.cli", "agent", "show", "night-shift/main", **environ)
 
 
 @pytest.mark.parametrize(

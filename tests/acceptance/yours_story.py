@@ -102,6 +102,18 @@ async def test_a_no_is_heard_and_not_asked_again(tmp_path: Path, migrated: Path)
         assert await world.pending() == []
 
 
+async def test_a_page_of_calls_that_are_all_refused_fits_into_one_turn(tmp_path: Path, migrated: Path) -> None:
+    async with a_world(tmp_path, migrated) as world:
+        for _ in range(15):
+            await world.system.db.write(a_ticket)
+        assert len((await desk(world, "look"))["calls"]) == 15
+        for request in await world.pending():
+            await world.reject(request)
+        with capture_logs() as logs:
+            assert {call["became"] for call in (await desk(world, "look"))["calls"]} == {"denied"}
+        assert statements(logs, "look") == [1 + 3 * 15]
+
+
 async def test_a_person_may_use_the_route_at_once_and_the_triager_may_not(tmp_path: Path, migrated: Path) -> None:
     async with a_world(tmp_path, migrated) as world:
         ticket = await world.system.db.write(a_ticket)
