@@ -69,8 +69,8 @@ def _came_to(result: ToolResult) -> dict[str, Any]:
     """An answer of the route that is an error has failed, as far as a shell is concerned."""
     match result:
         case Done(outcome):
-            word = "failed" if outcome.is_error else "done"
-            return {"result": word, "status": outcome.status, "answer": outcome.body}
+            word = "failed" if outcome.is_error or outcome.mismatch else "done"
+            return {"result": word, "status": outcome.status, "answer": outcome.mismatch or outcome.body}
         case Pending():
             return {"result": "pending", "answer": told(result)}
         case Denied():

@@ -8,13 +8,18 @@ Reason = Literal["scope", "rate-limit", "approval", "halted"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the route answered: its HTTP status, and its JSON (or text) body."""
+    """What the route answered: its HTTP status, and its JSON (or text) body.
+
+    `mismatch` says that the route ran, and its answer is not what the tool promises: an error, and no refusal.
+    """
 
     status: int
     body: Any
+    mismatch: str | None = None
 
     @property
     def is_error(self) -> bool:
+        """The route refused."""
         return self.status >= 400  # noqa: PLR2004 (HTTP)
 
     @property
@@ -70,5 +75,6 @@ ToolResult = Done | Pending | Denied | Failed
 def why(result: ToolResult) -> str | None:
     """The sentence that explains a result that is not a clean success; None for one that is."""
     if isinstance(result, Done):
-        return f"{result.outcome.status}: {result.outcome.message}" if result.outcome.is_error else None
+        refused = f"{result.outcome.status}: {result.outcome.message}" if result.outcome.is_error else None
+        return result.outcome.mismatch or refused
     return result.message
