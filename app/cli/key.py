@@ -8,9 +8,9 @@ from typing import Any
 import rich_click as click
 
 from app.cli import common
+from app.cli.instances import Instances
 from app.domain import Refusal
 from app.runtime.durable.cipher import AppKeyCipher
-from app.runtime.durable.instances import Instances
 from app.runtime.durable.lock import HostLock
 from config.settings import SettingMissing, Settings
 

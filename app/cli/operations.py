@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import to_builtins
 
 from app.cli import archive, control, tool_calls
+from app.cli.instances import Instances
 from app.domain import NotFound, Refusal
 from app.main import System, agent_class, build
 from app.runtime.durable.host_embedded import MAIN
-from app.runtime.durable.instances import Instances
 from app.runtime.durable.lock import HostLock
 from app.runtime.errors import Halted, Stopping
 from app.runtime.instants import to_text

@@ -16,8 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from app.measure.bench import a_system, installed
-from app.runtime.durable.alarms import Alarms
-from app.runtime.durable.instances import ALARMS
+from app.runtime.durable.alarms import ALARMS, Alarms
 from app.runtime.instants import to_text, utc_now
 
 WATCHED_S = 4.0

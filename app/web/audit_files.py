@@ -23,9 +23,8 @@ class FileSink:
         self._folder = folder
 
     def write(self, entry: Entry) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         line = msgspec.json.encode(entry) + b"\n"
-        file = os.open(self._folder / f"{entry.at[:10]}.jsonl", os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        file = self._open(f"{entry.at[:10]}.jsonl")
         try:
             end = os.fstat(file).st_size
             torn = end > 0 and os.pread(file, 1, end - 1) != b"\n"  # a full disk, once, in the middle of a line
@@ -34,6 +33,14 @@ class FileSink:
             os.close(file)
         if written < len(line) + torn:
             raise OSError("the line was cut off: the disk is full")
+
+    def _open(self, name: str) -> int:
+        how = os.O_RDWR | os.O_APPEND | os.O_CREAT
+        try:
+            return os.open(self._folder / name, how, 0o600)
+        except FileNotFoundError:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self._folder / name, how, 0o600)
 
     def days(self) -> list[Path]:
         """The files, oldest first."""

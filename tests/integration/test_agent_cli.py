@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.runtime.durable.instances import Instances
+from app.cli.instances import Instances
 from tests.support import a_ticket
 from tests.support_cli import in_a_world, printed, triager
 from tests.support_host import private

@@ -11,8 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.main import build
-from app.runtime.durable.instances import file_of
 from app.runtime.durable.lock import HostLock
+from app.runtime.durable.storage import file_of
 from config.settings import SettingMissing, Settings
 from tests.support import a_ticket
 from tests.support_cli import in_a_world, triager

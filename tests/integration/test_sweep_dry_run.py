@@ -17,8 +17,8 @@ from app.agents.sweep_plan import TITLE_SHOWN
 from app.cli import control
 from app.cli.operations import commands
 from app.main import build
-from app.runtime.durable.instances import file_of
 from app.runtime.durable.lock import HostLock
+from app.runtime.durable.storage import file_of
 from app.runtime.instants import utc_now
 from config.agents import AGENTS
 from config.settings import Settings

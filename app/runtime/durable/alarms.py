@@ -12,6 +12,7 @@ from app.runtime.instants import after, to_text
 from app.runtime.steps import Step, reached
 from app.runtime.tools.brakes import ALL
 
+ALARMS = "alarms.sqlite"  # below the agents' folder
 RETRY_S, RETRY_MAX_S = 2.0, 3600.0  # a failing turn is tried again after 2 s, 4 s … an hour
 DUE_MAX = 100  # alarms that ring at a time
 

@@ -146,7 +146,10 @@ class Delivery:
     async def _retry(self, row: LedgerRow, approval: Approval, event: Settled) -> bool:
         """The original call again, under its spent approval. Nothing is settled unless the route has answered."""
         if refused := self._pipeline.out_of_scope(self._caller, row.tool):
-            return await self._end(event, f"refused: {refused.message}", None)
+            return await self._end(event, "cancelled", f"refused: {refused.message}", None)
+        repeatable = self._pipeline.catalog.get(row.tool).repeatable
+        if approval.spent and not repeatable:
+            return await self._end(event, "unknown", "cut off: it may have run", None)
         claim_id = claim_of(self._caller.principal.key, row.request_id)
         if not await self._store.consume(row.request_id, claim_id, self._clock()):
             return False
@@ -157,18 +160,19 @@ class Delivery:
             self._try_later(row, approval)
             return True
         if not result.outcome.is_error:
+            if not repeatable:  # else the route has ended it, in the statement that did the work
+                await self._store.end(row.request_id, "carried out", self._clock(), "used")
             await self._settle(replace(event, status="approved", ran="ok", reason=None))
             return True
         changed = result.outcome.status == CONFLICT
-        return await self._end(
-            event, CHANGED if changed else f"refused: {redact_text(result.outcome.message)}", "failed"
-        )
+        reason = CHANGED if changed else f"refused: {redact_text(result.outcome.message)}"
+        return await self._end(event, "cancelled", reason, "failed")
 
-    async def _end(self, event: Settled, reason: str, ran: Ran) -> bool:
-        if not await self._store.end(event.request_id, reason, self._clock()):
+    async def _end(self, event: Settled, ended: Literal["cancelled", "unknown"], reason: str, ran: Ran) -> bool:
+        if not await self._store.end(event.request_id, reason, self._clock(), ended):
             return False
         reached(Step.ENDED)
-        await self._settle(replace(event, status="cancelled", ran=ran, reason=reason))
+        await self._settle(replace(event, status=ended, ran=ran, reason=reason))
         return True
 
     async def _settle(self, event: Settled) -> None:

@@ -11,13 +11,12 @@ import structlog
 
 from app.runtime import invocation
 from app.runtime.durable.agent import Agent
-from app.runtime.durable.alarms import DUE_MAX, Alarms, Due
+from app.runtime.durable.alarms import ALARMS, DUE_MAX, Alarms, Due
 from app.runtime.durable.awake import Awake, Name
 from app.runtime.durable.cipher import Cipher
 from app.runtime.durable.delivery import RETRIES_MAX
 from app.runtime.durable.instance import Instance
-from app.runtime.durable.instances import ALARMS, file_of
-from app.runtime.durable.storage import SqliteStorage, Synchronous
+from app.runtime.durable.storage import SqliteStorage, Synchronous, file_of
 from app.runtime.errors import AgentNotRegistered, Stopping
 from app.runtime.instants import Clock, from_text, to_text
 from app.runtime.principal import agent_of

@@ -1,5 +1,6 @@
 """An instance's private database, as the rest of the runtime sees it, and the SQLite file behind it."""
 
+import hashlib
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,12 @@ CREATE TABLE IF NOT EXISTS runs (
   id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, taken TEXT NOT NULL, finished_at TEXT, report TEXT);
 CREATE TABLE IF NOT EXISTS run_details (run_id INTEGER PRIMARY KEY, details TEXT NOT NULL);
 """
+
+
+def file_of(agent: str, instance: str) -> str:
+    """Where an instance's database is, below the agents' folder. A hash, so no name can lead anywhere else."""
+    digest = hashlib.sha256(f"{agent}\0{instance}".encode()).hexdigest()
+    return f"{digest[:2]}/{digest}.sqlite"
 
 
 class Storage(Protocol):

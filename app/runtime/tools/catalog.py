@@ -95,6 +95,9 @@ class Catalog:
         routes = (route for route in app.routes if isinstance(route, HTTPRoute))
         return cls(_tool(route, handler) for route in routes for handler in route.route_handlers if MARK in handler.opt)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._tools
+
     def __iter__(self) -> Any:
         return iter(self._tools.values())
 

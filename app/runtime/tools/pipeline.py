@@ -122,7 +122,7 @@ class Pipeline:
         self._audit.note(caller.who, name, Denied("approval", why), "delivery", request_id)
 
     def out_of_scope(self, caller: Caller, name: str) -> Denied | None:
-        if granted(caller.scopes, self.catalog.get(name).name):
+        if name in self.catalog and granted(caller.scopes, name):
             return None
         fix = f'To allow it, add "tool:{name}" to its scopes.'
         return Denied("scope", f'{caller.principal.key} may not call "{name}". Nothing was executed. {fix}')

@@ -1,24 +1,15 @@
 """Every instance on disk, whether it is awake or not, and whether its agent is still registered or not."""
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.runtime.durable.alarms import Alarms, Known
+from app.runtime.durable.alarms import ALARMS, Alarms, Known
 from app.runtime.durable.cipher import Cipher
 from app.runtime.durable.ledger import Ledger, Resealed
-from app.runtime.durable.storage import Row, SqliteStorage
+from app.runtime.durable.storage import Row, SqliteStorage, file_of
 from app.runtime.principal import Principal
-
-ALARMS = "alarms.sqlite"
-
-
-def file_of(agent: str, instance: str) -> str:
-    """Where an instance's database is, below the agents' folder. A hash, so no name can lead anywhere else."""
-    digest = hashlib.sha256(f"{agent}\0{instance}".encode()).hexdigest()
-    return f"{digest[:2]}/{digest}.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
