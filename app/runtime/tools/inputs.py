@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator
+from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
@@ -17,6 +18,8 @@ from app.runtime.errors import WiringError
 
 Source = Literal["path", "query", "header", "cookie", "body"]
 RESERVED = {"request", "state", "scope", "headers", "cookies", "query", "body", "socket"}
+# What stands in a path is one whole segment of it, as `Tool.validate` has it.
+SEGMENT = Meta(extra_json_schema={"not": {"pattern": r"^\.{0,2}(?![\s\S])|[/\\\u0000]"}})
 IN_A_QUERY = {"string", "integer", "number", "boolean"}
 
 
@@ -38,7 +41,8 @@ def parameters(route: HTTPRoute, handler: HTTPRouteHandler) -> Iterator[Input]:
         if field.name not in others:
             how = handler.parsed_fn_signature.parameters[field.name].kwarg_definition
             name = how.name if isinstance(how, ParameterKwarg) and how.name else field.name
-            yield Input(name, _caller_type(field.type), _default(field), _source(route, field.name, how))
+            source = _source(route, field.name, how)
+            yield Input(name, _caller_type(field.type, source), _default(field), source)
 
 
 def body(handler: HTTPRouteHandler) -> type[Struct] | None:
@@ -105,9 +109,9 @@ def _default(field: structs.FieldInfo) -> Any:
     return field.default
 
 
-def _caller_type(annotation: Any) -> Any:
+def _caller_type(annotation: Any, source: Source) -> Any:
     """An int subclass such as TicketId is a number to a caller, and its docstring says which."""
     inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
-    if isinstance(inner, type) and issubclass(inner, int) and inner not in (int, bool):
+    if isinstance(inner, type) and issubclass(inner, int) and inner is not int and not issubclass(inner, bool | Enum):
         return Annotated[int, Meta(ge=1, le=2**53 - 1, description=inner.__doc__)]
-    return annotation
+    return Annotated[annotation, SEGMENT] if inner is str and source == "path" else annotation
