@@ -12,6 +12,7 @@ from app.runtime.durable.host import Host
 
 @get("/ops/agents/triager", name="agents.triager.show", guards=[person])
 async def show_triager(host: NamedDependency[Host]) -> dict[str, Any]:
+    """What the triager has done, and what it waits for."""
     return {"report": await host.get("triager", "main").call("report")}
 
 
@@ -23,6 +24,7 @@ async def show_verdicts(host: NamedDependency[Host]) -> dict[str, Any]:
 
 @post("/ops/agents/triager/sweep", name="agents.triager.sweep", guards=[operator], status_code=200, refuses=(409,))
 async def sweep_now(host: NamedDependency[Host]) -> dict[str, Any]:
+    """Look for stale tickets now. What that came to."""
     return {"swept": await host.get("triager", "main").call("sweep")}
 
 

@@ -18,6 +18,7 @@ LATE_MAX_S = 60.0
 
 @get("/health", name="health", public=True)
 async def health() -> dict[str, bool]:
+    """The process lives."""
     return {"ok": True}
 
 

@@ -79,6 +79,7 @@ async def list_tickets(
 
 @get("/tickets/{ticket_id:str}", name="tickets.show", guards=[signed_in])
 async def show_ticket(ticket_id: FromPath[TicketId], db: NamedDependency[Database]) -> TicketDetail:
+    """One ticket, with its body and all that was said about it."""
     return await db.read(tickets.show, ticket_id)
 
 
