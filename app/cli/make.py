@@ -101,7 +101,7 @@ def _stands_alone(name: str, made: Scaffold) -> None:
 def _registry(name: str, made: Scaffold) -> tuple[str | None, str]:
     """The registry's new text; or None, and why somebody must write it by hand."""
     try:
-        return with_entry((ROOT / REGISTRY).read_text(), name, made.entry), ""
+        return with_entry((ROOT / REGISTRY).read_bytes().decode(), name, made.entry), ""
     except SyntaxError as error:
         return None, f"it is no Python ({error})"
     except ValueError as error:
@@ -145,7 +145,7 @@ def write(root: Path, new: Mapping[str, str], changed: Mapping[str, str]) -> Non
         for path, text in changed.items():
             beside = root / f"{path}.new"
             written.append(beside)
-            beside.write_text(text)
+            beside.write_bytes(text.encode())
             beside.replace(root / path)
     except BaseException:
         for file_written in written:

@@ -105,6 +105,7 @@ def test_a_registry_keeps_every_character_it_had() -> None:
     noted = "".join([*lines[:-1], "    # nobody else\n", "}  # for now\n", "\n# the end\n"])
     patched = with_entry(noted, "eve", ENTRY)
     assert patched.replace(ENTRY, "") == noted
+    assert with_entry(noted.replace("\n", "\r\n"), "eve", ENTRY).replace(ENTRY, "") == noted.replace("\n", "\r\n")
     assert patched.index("# nobody else") < patched.index('"eve"') < patched.index("}  # for now")
 
 
