@@ -17,7 +17,7 @@ BEHAVIOUR = (
     *("app/domain", "app/auth", "app/schemas"),
 )
 SUMS = {  # what: the most lines of code, and where they are
-    "what one reads to change behaviour": (3_000, BEHAVIOUR),
+    "what one reads to change behaviour": (3_200, BEHAVIOUR),
     "runtime": (2_500, ("app/runtime/",)),
 }
 

@@ -199,7 +199,7 @@ def test_a_restore_replaces_nothing_unless_told_to_and_then_moves_it_aside(
     assert stat.S_IMODE(replaced.stat().st_mode) == 0o700
     assert (folder / ".env").exists()
     assert {path.name for path in folder.iterdir()} == {
-        *("triager.sqlite", "agents", ".env", "host.lock", replaced.name)
+        *("triager.sqlite", "agents", "audit", ".env", "host.lock", replaced.name)
     }
 
 
