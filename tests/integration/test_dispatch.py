@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import pytest
 from litestar import Litestar, Response
-from litestar.params import QueryParameter
+from litestar.params import FromQuery, QueryParameter
 from litestar.response import Redirect
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from app.runtime.tools.agent_route import get
 from app.runtime.tools.catalog import Catalog
 from app.runtime.tools.dispatch import dispatch
 from app.runtime.tools.results import Done, Outcome, why
+from app.web.strict import StrictRequest, refuse_unknown_query
 
 AGENT = Principal.agent("triager", "main")
 
@@ -91,3 +92,42 @@ async def test_a_refusal_breaks_no_promise() -> None:
 @pytest.mark.anyio
 async def test_what_a_rehearsal_answers_is_nothing_the_tool_promised() -> None:
     assert (await answered(Response([1]), Found, rehearsal=True)).mismatch is None
+
+
+@get("/echo", name="things.echo").agent(description="Echo.")
+async def echo(
+    text: FromQuery[str | None] = None,
+    count: FromQuery[int] = 5,
+    weight: FromQuery[float] = 1.5,
+    urgent: FromQuery[bool] = True,
+) -> dict[str, Any]:
+    return {"text": text, "count": count, "weight": weight, "urgent": urgent}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"text": "null"},
+        {"text": ""},
+        {"text": " a&b=c+d%41#é "},
+        {"count": -7},
+        {"count": 0},
+        {"weight": 1e22},
+        {"weight": -1e-07},
+        {"weight": 7.0},
+        {"urgent": False},
+        {"text": None},
+    ],
+)
+async def test_a_query_argument_arrives_as_it_was_given(given: dict[str, Any]) -> None:
+    app = Litestar(
+        [echo],
+        request_class=StrictRequest,
+        before_request=refuse_unknown_query,
+        openapi_config=None,
+        logging_config=None,
+    )
+    tool = Catalog.of(app).get("things_echo")
+    outcome = await dispatch(app, tool, tool.validate(given), InProcess(AGENT))
+    assert outcome.body == {"text": None, "count": 5, "weight": 1.5, "urgent": True} | given
