@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.cli import brakes as cli
+from app.cli import control
 from app.cli.operations import commands
-from app.runtime.durable import control
 from app.runtime.durable.lock import HostLock
 from tests.support import a_ticket
 from tests.support_brakes import brake, halt
