@@ -81,14 +81,15 @@ class Verdict(Struct, frozen=True):
 
 
 class Plan(NamedTuple):
-    """`verdicts`: one for every ticket that was looked at. `ask`: about these, in order. `withdraw`: request ids.
+    """`verdicts`: one for every ticket that was looked at. `ask`: about these, in order. `withdraw`: request ids, by
+    ticket.
 
     `left`: where in the stretch the next sweep begins; None when all of it was considered.
     """
 
     verdicts: list[Verdict]
     ask: list[Ticket]
-    withdraw: list[str]
+    withdraw: dict[int, str]
     left: int | None
 
 
@@ -112,7 +113,7 @@ def plan_sweep(
     """
     places = max(0, min(policy.max_asks_per_sweep - len(begun), room))
     full = _full(policy, crowded=room < policy.max_asks_per_sweep - len(begun))
-    plan = Plan([], [], [], None)
+    plan = Plan([], [], {}, None)
     for position, ticket in enumerate((*stretch, *others)):
         word, reason = _judge(ticket, memory, policy, now, begun)
         fresh = word == "ask" and ticket.id not in begun
@@ -125,10 +126,10 @@ def plan_sweep(
             plan.ask.append(ticket)
             places -= fresh
         elif word == "withdraw":
-            plan.withdraw.append(memory.parked[ticket.id].request_id)
+            plan.withdraw[ticket.id] = memory.parked[ticket.id].request_id
         plan.verdicts.append(Verdict(ticket.id, ticket.title[:TITLE_SHOWN], word, reason))
     for ticket_id in absent:
-        plan.withdraw.append(memory.parked[ticket_id].request_id)
+        plan.withdraw[ticket_id] = memory.parked[ticket_id].request_id
         plan.verdicts.append(Verdict(ticket_id, "", "withdraw", "there is no such ticket any more"))
     return plan
 

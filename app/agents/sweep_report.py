@@ -1,6 +1,6 @@
 """What a sweep tells people: what became of each ticket, its sums, and how far the pass is. Arithmetic too."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from math import ceil
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from app.agents.sweep_plan import Plan, Ticket, Verdict, to_text
 from app.agents.sweep_view import View
+from app.domain import COUNT_MAX
 from app.runtime.tools.results import Denied, Done, Pending, ToolResult, why
 
 UNANSWERED_KEPT = 50
@@ -40,13 +41,18 @@ class Progress(Struct, frozen=True):
     next: str | None = None
     unvisited_since: datetime | None = None
     sweeps_for_all: int | None = None
+    at_least: bool = False  # more are stale than are counted
 
 
 class Kept(Summary, frozen=True):
-    """The report of a run. `waiting_on_us`: tickets it met that nobody has answered."""
+    """The report of a run. `waiting_on_us`: what its pass has met so far that nobody has answered.
+
+    `from_before`: what the pass before met, and this one has not come to yet.
+    """
 
     progress: Progress = Progress()
     waiting_on_us: tuple[Verdict, ...] = ()
+    from_before: tuple[Verdict, ...] = ()
 
     @property
     def summary(self) -> Summary:
@@ -62,11 +68,20 @@ class Told(NamedTuple):
     refused: int
 
 
-def outcomes(plan: Plan, results: Mapping[int, ToolResult]) -> Told:
-    """A result that says to stop is nobody's: its ticket, and what was planned behind it, are left for later."""
+def outcomes(plan: Plan, withdrawn: Collection[str], results: Mapping[int, ToolResult]) -> Told:
+    """A result that says to stop is nobody's: its ticket, and what was planned behind it, are left for later.
+
+    `withdrawn`: the requests that were taken back. The others have just been answered, or a brake holds them.
+    """
     stopped = next((result for result in results.values() if isinstance(result, Denied) and result.stops), None)
     became = {ticket.id: _became(results.get(ticket.id), stopped) for ticket in plan.ask}
-    verdicts = [structs.replace(one, **became.get(one.ticket_id, {})) for one in plan.verdicts]
+    held = {"verdict": "waiting", "reason": "it should be taken back, but has just been answered, or is halted"}
+    kept = {ticket_id: held for ticket_id, request_id in plan.withdraw.items() if request_id not in withdrawn}
+    later = {"reason": stopped.message} if stopped else {}
+    verdicts = [
+        structs.replace(one, **(became | kept).get(one.ticket_id, later if one.verdict == "later" else {}))
+        for one in plan.verdicts
+    ]
     words = [one["verdict"] for one in became.values()]
     return Told(verdicts, words.count("asked"), words.count("done"), words.count("refused"))
 
@@ -81,10 +96,12 @@ def _became(result: ToolResult | None, stopped: Denied | None) -> dict[str, str]
     return {"verdict": "refused", "reason": why(result) or ""}
 
 
-def sum_up(so_far: Progress, view: View, told: Told, now: datetime) -> Kept:
+def sum_up(last: Kept | None, so_far: Progress, view: View, told: Told, now: datetime) -> Kept:
+    """`last`: the run before, of the same pass if `so_far` has begun."""
     attempted = told.asked + told.closed + told.refused
     stale = max(view.stale, attempted)  # a ticket of an earlier page may have left the count meanwhile
-    unanswered = [one for one in told.verdicts if one.verdict == "waiting on us"]
+    progress = so_far if view.error else _progress(so_far, view, told.verdicts, stale)
+    waiting_on_us, from_before = _unanswered(last, so_far, progress, told.verdicts)
     return Kept(
         now,
         view.open,
@@ -94,9 +111,23 @@ def sum_up(so_far: Progress, view: View, told: Told, now: datetime) -> Kept:
         told.refused,
         stale - attempted,
         view.error,
-        progress=so_far if view.error else _progress(so_far, view, told.verdicts, stale),
-        waiting_on_us=tuple(unanswered[:UNANSWERED_KEPT]),
+        progress=progress,
+        waiting_on_us=waiting_on_us[:UNANSWERED_KEPT],
+        from_before=from_before,
     )
+
+
+def _unanswered(
+    last: Kept | None, so_far: Progress, progress: Progress, verdicts: list[Verdict]
+) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
+    """Of this pass so far; and of the one before what this one has not come to."""
+    now = tuple(one for one in verdicts if one.verdict == "waiting on us")
+    if last is None:
+        return now, ()
+    of_pass, before = (last.waiting_on_us, last.from_before) if so_far.sweeps else ((), last.waiting_on_us)
+    seen = {one.ticket_id for one in verdicts if one.verdict != "later"}
+    left = tuple(one for one in before if one.ticket_id not in seen)
+    return (*of_pass, *now), left if progress.next else ()
 
 
 def _progress(so_far: Progress, view: View, verdicts: list[Verdict], stale: int) -> Progress:
@@ -113,6 +144,7 @@ def _progress(so_far: Progress, view: View, verdicts: list[Verdict], stale: int)
         next=_place(considered[-1]) if considered else so_far.next,
         unvisited_since=view.stretch[-1 if left is None else left].last_activity_at,
         sweeps_for_all=sweeps + ceil(max(1, stale - visited) / at_a_time),
+        at_least=stale >= COUNT_MAX,
     )
 
 

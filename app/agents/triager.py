@@ -56,22 +56,24 @@ class Triager(Agent[TriagerState]):
         lookout = self._lookout(run.taken)
         so_far, view = await self._survey(lookout)
         plan = lookout.plan(view)
-        if plan.withdraw:
-            await self.tools.withdraw(plan.withdraw, "the ticket has changed since")
+        moot = [*plan.withdraw.values()]
+        withdrawn = await self.tools.withdraw(moot, "the ticket has changed since") if moot else []
         self.runs.take(run, (*run.taken, *(ticket.id for ticket in plan.ask if ticket.id not in run.taken)))
         results = await self._ask(plan.ask)
         self._remember(view, results)
-        told = outcomes(plan, results)
-        kept = sum_up(so_far, view, told, self.now())
+        told = outcomes(plan, withdrawn, results)
+        kept = sum_up(self._last(), so_far, view, told, self.now())
         self.runs.finish(run, kept, self.now(), details=told.verdicts)
         return kept.summary
 
     async def plan(self) -> dict[str, Any]:
         """What a sweep would do now about which ticket, and why. Changes nothing."""
-        lookout = self._lookout()
+        lookout = self._lookout(self.runs.taken())
         _, view = await self._survey(lookout)
+        if view.error:
+            return {"open": None, "stale": None, "error": view.error, "verdicts": []}
         verdicts = lookout.plan(view).verdicts
-        return {"open": view.open, "stale": view.stale, "error": view.error, "verdicts": verdicts}
+        return {"open": view.open, "stale": view.stale, "error": None, "verdicts": verdicts}
 
     async def report(self) -> dict[str, Any]:
         """The last sweep and how far its pass is, what waits, what people have said, and who waits for us."""
@@ -81,7 +83,7 @@ class Triager(Agent[TriagerState]):
             "last_run_at": kept and kept.summary.at,
             "last_sweep": kept and kept.summary,
             "progress": kept and kept.progress,
-            "waiting_on_us": kept.waiting_on_us if kept else (),
+            "waiting_on_us": (*kept.waiting_on_us, *kept.from_before) if kept else (),
             "parked": waiting,
             "declined": self.state.declined,
             "cooling": self.state.cooling,
@@ -142,7 +144,8 @@ class Triager(Agent[TriagerState]):
         }
         over = {ticket.id for ticket in view.stretch} - view.memory.declined.keys()
         declined = {number: until for number, until in self.state.declined.items() if number not in over}
-        cooling = {number: until for number, until in self.state.cooling.items() if until > self.now()}
+        now, longest = self.now(), self.now() + timedelta(hours=self.policy.cool_down_hours)  # a clock may be set back
+        cooling = {number: min(until, longest) for number, until in self.state.cooling.items() if until > now}
         state = structs.replace(self.state, declined=_newest(declined, met), cooling=cooling)
         if state != self.state:
             self.set_state(state)

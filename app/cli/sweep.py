@@ -21,6 +21,8 @@ def sweep(dry_run: bool, as_json: bool) -> None:
     found = ask("plan" if dry_run else "sweep")
     if as_json:
         common.print_json(found)
+    elif found["error"]:
+        pass  # nothing was seen, so there is nothing to count
     elif dry_run:
         _print_plan(found)
     else:

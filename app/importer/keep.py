@@ -121,13 +121,15 @@ def _upsert(details: tuple[str, ...], at: str) -> ReturningInsert[Any]:
     closes = and_(old.status == Status.OPEN.value, new.closed_at >= old.last_activity_at)
     closed_by_import = and_(old.status == Status.CLOSED.value, old.closed_by.is_(None))
     reopens = and_(closed_by_import, new.closed_at.is_(None), literal("closed_at" in details))
-    weighty = or_(closes, reopens, *(differs[name] for name in WEIGHTY if name in differs))
+    unanswered = and_(old.last_speaker == Speaker.NONE.value, new.last_speaker == Speaker.REQUESTER.value)
+    weighty = or_(closes, reopens, unanswered, *(differs[name] for name in WEIGHTY if name in differs))
     return row.on_conflict_do_update(
         index_elements=["external_id"],
         set_={
             **{name: new[name] for name in taken},
             "status": case((or_(closes, reopens), new.status), else_=old.status),
             "closed_at": case((or_(closes, reopens), new.closed_at), else_=old.closed_at),
+            "last_speaker": case((unanswered, new.last_speaker), else_=old.last_speaker),
             "last_activity_at": case((reopens, at), else_=old.last_activity_at),
             "version": old.version + case((weighty, 1), else_=0),
             "updated_at": at,

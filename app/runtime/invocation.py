@@ -43,6 +43,11 @@ def trace_id() -> str | None:
     return invocation.trace_id if invocation else None
 
 
+def reading() -> bool:
+    invocation = _current.get()
+    return invocation is not None and invocation.reading
+
+
 @contextmanager
 def begin(trace: str, *, reading: bool = False) -> Iterator[Invocation]:
     """A fresh invocation for the block; the outer one, if any, is untouched by what the block spends."""

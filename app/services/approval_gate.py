@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.runtime import invocation
 from app.runtime.instants import after, to_text
+from app.runtime.principal import agent_of
 from app.runtime.tools.approvals import CHANGED, Approval, Full, InTheWay, NewRequest, Rejection, Status
 from app.runtime.tools.redact import redact_text
 from app.services import brakes
@@ -22,6 +23,13 @@ principal_key = :principal_key AND tool = :tool AND fingerprint = :fingerprint A
   ended IS NULL OR ended IN ('used', 'unknown') OR ended_reason = :changed
   OR (ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)))
 """
+STANDS = "ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)"
+# An agent that was told no is told no about the subject, whatever it looks like by now; others about that very call.
+REFUSED = f"""
+SELECT 1 FROM approvals INDEXED BY approvals_of_subject
+WHERE subject = :subject AND principal_key = :principal_key AND tool = :tool AND {STANDS}
+  AND principal_key LIKE 'agent:%'
+"""  # noqa: S608 (constant text)
 # By its index of what has not ended: the planner, left alone, counts among every request that the caller ever made.
 OPEN = """
 SELECT count(*) FROM approvals INDEXED BY approvals_live WHERE principal_key = :principal_key AND ended IS NULL
@@ -31,7 +39,8 @@ INSERT INTO approvals
   (id, tool, input, fingerprint, principal_key, subject, preview, requested_at, expires_at, trace_id)
 SELECT :id, :tool, :input, :fingerprint, :principal_key, :subject, :preview, :now, :expires_at, :trace_id
 FROM (SELECT :principal_key AS principal_key)
-WHERE NOT EXISTS (SELECT 1 FROM approvals WHERE {IN_THE_WAY}) AND NOT {brakes.HALTED} AND ({OPEN}) < :open_max
+WHERE NOT EXISTS (SELECT 1 FROM approvals WHERE {IN_THE_WAY}) AND NOT EXISTS ({REFUSED})
+  AND NOT {brakes.HALTED} AND ({OPEN}) < :open_max
 ON CONFLICT DO NOTHING RETURNING id
 """  # noqa: S608 (constant text)
 STANDING = f"""
@@ -73,12 +82,12 @@ FROM approvals WHERE id IN (SELECT value FROM json_each(:ids))
 """
 
 # By its subjects: the planner, left alone, reads every request that the caller ever made.
-REMEMBERED = """
+REMEMBERED = f"""
 SELECT subject, id, until_at, reason FROM approvals INDEXED BY approvals_of_subject
 WHERE subject IN (SELECT value FROM json_each(:subjects)) AND principal_key = :principal_key AND tool = :tool
-  AND ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)
+  AND {STANDS}
 ORDER BY requested_at
-"""
+"""  # noqa: S608 (constant text)
 UNDELIVERED = """
 SELECT principal_key, id FROM approvals
 WHERE decision IS NOT NULL AND (ended IS NULL OR ended_at > :told) ORDER BY decided_at
@@ -102,6 +111,10 @@ def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> I
         return None
     if met := own(session, **call, now=now):
         return met
+    is_agent = agent_of(request.principal_key) is not None
+    if is_agent and (no := remembered(session, request.principal_key, request.tool, [request.subject], now)):
+        [rejected] = statuses(session, [no[request.subject].request_id], now).values()
+        return rejected
     if brake := brakes.holding(session, request.principal_key):
         return brake
     waiting = session.execute(text(OPEN), {"principal_key": request.principal_key}).scalar_one()

@@ -21,13 +21,13 @@ OVER = NOW + timedelta(days=1)  # the moment that yes is over
 STANDS: dict[Status, dict[str, Any]] = {
     "pending": {},
     "approved": YES,
-    "spent": YES | {"claim_id": "mine"},
+    "spent": YES | {"claim_id": "mine", "consumed_at": ago(0)},
     "lapsed": {"expires_at": ago(0)},
-    "used": YES | {"claim_id": "mine", "ended": "used"},
+    "used": YES | {"claim_id": "mine", "consumed_at": ago(0), "ended": "used"},
     "rejected": {"decision": "rejected", "ended": "rejected"},
     "expired": {"ended": "expired"},
     "cancelled": {"ended": "cancelled"},
-    "unknown": YES | {"claim_id": "mine", "ended": "unknown"},
+    "unknown": YES | {"claim_id": "mine", "consumed_at": ago(0), "ended": "unknown"},
 }
 ENDED = [word for word, columns in STANDS.items() if "ended" in columns]
 

@@ -238,14 +238,16 @@ async def test_silence_is_no_refusal(world: World) -> None:
     assert isinstance(await close(world, ticket), Pending)
 
 
-async def test_the_triager_is_refused_per_ticket_and_any_call_only_as_it_was_made(world: World) -> None:
-    """The gate compares whole calls; whoever remembers per ticket reads the rejections of the ticket."""
+async def test_an_agent_is_refused_per_ticket_whatever_has_become_of_it_and_of_its_own_memory(world: World) -> None:
+    """The row is the memory: an agent that lost its state, or calls about another version, meets it all the same."""
     ticket, request = await asked(world)
     await reject(world, request)
     await heard(world)
     await world.client.post(f"/tickets/{ticket}/comments", json={"body": "Looking into it."})
     assert (await world.ticket(ticket)).version == 2
     assert list(await tools(world).rejections(CLOSE, [f"ticket:{ticket}"])) == [f"ticket:{ticket}"]
+    assert (await close(world, ticket, 2)).rejected
+    await world.client.post(f"/approvals/{request}/ask-again")
     assert isinstance(await close(world, ticket, 2), Pending)
 
 

@@ -35,6 +35,11 @@ class Runs:
         row = open_runs[0]
         return Run(row["id"], row["started_at"], tuple(json.loads(row["taken"])))
 
+    def taken(self) -> tuple[int, ...]:
+        """What the run that a crash has left unfinished has taken; nothing where there is none."""
+        rows = self._storage.sql("SELECT taken FROM runs WHERE finished_at IS NULL")
+        return tuple(json.loads(rows[0]["taken"])) if rows else ()
+
     def take(self, run: Run, items: tuple[int, ...]) -> None:
         self._storage.sql("UPDATE runs SET taken = ? WHERE id = ?", json.dumps(items), run.id)
         reached(Step.RUN)

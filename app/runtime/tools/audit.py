@@ -100,7 +100,7 @@ class Audit:
         ms: float = 0,
     ) -> None:
         """`arguments` are redacted; `secrets` are the texts that this hid."""
-        if (current := invocation.current()) and current.reading:
+        if invocation.reading():
             return
         entry = Entry(
             at=to_text(self._clock()),

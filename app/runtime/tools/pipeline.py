@@ -10,6 +10,7 @@ from typing import Any
 
 import structlog
 
+from app.runtime import invocation
 from app.runtime.errors import WiringError
 from app.runtime.instants import Clock
 from app.runtime.principal import InProcess, Principal
@@ -79,11 +80,11 @@ class Pipeline:
     async def _invoke(
         self, caller: Caller, tool: Tool, arguments: dict[str, Any], *, rehearsal: bool = False
     ) -> ToolResult:
-        if (
-            refusal := self.out_of_scope(caller, tool.name)
-            or self._halted(caller)
-            or self._over_budget(caller, write=not rehearsal and not tool.read_only)
-        ):
+        if refusal := self.out_of_scope(caller, tool.name):
+            return refusal
+        looks = tool.read_only and invocation.reading()  # a dry run: it stops for no brake, and uses no call up
+        write = not rehearsal and not tool.read_only
+        if not looks and (refusal := self._halted(caller) or self._over_budget(caller, write=write)):
             return refusal
         try:
             valid = tool.validate(arguments)
