@@ -21,7 +21,7 @@ class Calls:
         """Raises MCPError for a tool that the caller was not shown."""
         listed = {tool.name: tool for tool in self._listing.of(caller)}
         if name not in listed:
-            raise _unknown(name)
+            raise await self._unknown(caller, name)
         try:
             if name == STATUS:
                 request_id = msgspec.convert(arguments, ApprovalStatus).request_id
@@ -34,10 +34,12 @@ class Calls:
 
     async def _preflight(self, caller: Caller, asked: Preflight, known: set[str]) -> CallToolResult:
         if asked.tool not in known:
-            raise _unknown(asked.tool)
+            raise await self._unknown(caller, asked.tool)
         result = await self._pipeline.preflight(caller, asked.tool, asked.arguments)
         return structured(msgspec.to_builtins(verdict(self._pipeline.catalog.get(asked.tool), result)))
 
-
-def _unknown(name: str) -> MCPError:
-    return MCPError(INVALID_PARAMS, f"Unknown tool: {name}. Nothing was executed. See: tools/list")
+    async def _unknown(self, caller: Caller, name: str) -> MCPError:
+        """The caller is told nothing more where its scopes refuse a tool that exists. The audit trail is."""
+        if name in self._pipeline.catalog:
+            await self._pipeline.invoke(caller, name, {})
+        return MCPError(INVALID_PARAMS, f"Unknown tool: {name}. Nothing was executed. See: tools/list")

@@ -71,6 +71,16 @@ async def test_a_tool_outside_the_scopes_is_as_unknown_as_one_that_does_not_exis
     assert str(called.value) == str(rehearsed.value) == message
 
 
+async def test_the_audit_trail_knows_who_called_what_it_may_not(endpoint: Endpoint) -> None:
+    async with endpoint.client(await endpoint.token("tickets_index")) as client:
+        with pytest.raises(MCPError):
+            await client.call_tool("tickets_close", {"ticket_id": 1, "version": 1})
+    [day] = endpoint.world.system.audit.days()
+    found = json.loads(day.read_text().splitlines()[-1])
+    assert (found["surface"], found["principal"], found["tool"]) == ("mcp", "token:desk", "tickets_close")
+    assert (found["result"], found["reason"]) == ("denied", "scope")
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "word"),
     [
