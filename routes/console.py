@@ -5,7 +5,7 @@ Without JavaScript an action is a form and a redirect; htmx gets the part of the
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
 
 from litestar import Request, Response, Router, get, post
@@ -22,7 +22,7 @@ from app.runtime.errors import Halted
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
 from app.runtime.tools.brakes import Brake, Brakes
-from app.schemas import ApprovalPage, Reason, TicketPage
+from app.schemas import ApprovalOut, ApprovalPage, Reason, TicketPage
 from app.services import approvals, brakes
 from app.services.ticket_list import TicketQuery, listing
 from app.services.users import OPERATE
@@ -30,18 +30,10 @@ from config.triage import POLICY
 from db.engine import Database
 from routes.answers import Answers
 from routes.brakes import Lever
+from routes.notices import standing
 from routes.pages import page
 
 TICKETS_SHOWN = 40
-DONE = {
-    "approved": "Approved. The agent carries it out within seconds.",
-    "rejected": "Rejected. The agent will not ask again.",
-    "rejected-for-now": "Rejected for a time. The agent may ask again after that.",
-    "asking-again": "Forgotten. The agent may ask again.",
-    "halted": "Halted. Nothing is asked, answered or carried out until somebody resumes it.",
-    "resumed": "Resumed. What was answered before is carried out now.",
-    "swept": "The sweep is done. The report says what it found.",
-}
 
 
 class Answer(Struct):
@@ -91,19 +83,25 @@ class Desk:
             **more,
         )
 
-    async def act(self, action: Awaitable[Any], done: str) -> Response[Any]:
-        """A refusal is shown on the page it happened on."""
+    async def act(self, action: Awaitable[ApprovalOut | str]) -> Response[Any]:
+        """A refusal is shown on the page it happened on. Words are said at once; a form's page shows what came of it.
+
+        A request's words are found anew by its id: a link that says what happened could say what did not.
+        """
         try:
-            await action
+            done = await action
         except Halted as halted:
             return await self._changed(str(halted), Conflict.status)
         except Refusal as refusal:
             return await self._changed(str(refusal), refusal.status)
         if not self._is_htmx:
-            return Redirect(f"/?done={done}", status_code=303)
-        return await self._changed(DONE[done])
+            return Redirect("/" if isinstance(done, str) else f"/?done={done.id}", status_code=303)
+        return await self._changed(done if isinstance(done, str) else await self.standing(done.id))
 
-    async def _changed(self, notice: str, status: int = 200) -> Response[str]:
+    async def standing(self, request_id: str) -> str | None:
+        return await self.db.read(_standing, request_id, self.now)
+
+    async def _changed(self, notice: str | None, status: int = 200) -> Response[str]:
         if self._is_htmx:
             return await self.show("_fragment.html", part="_live.html", notice=notice, status=status)
         return await self.show("console.html", notice=notice, status=status)
@@ -123,6 +121,11 @@ def _tables(session: Session, now: datetime) -> tuple[ApprovalPage, TicketPage, 
     return approvals.listing(session, now=now), listing(session, query), brakes.listing(session)
 
 
+def _standing(session: Session, request_id: str, now: datetime) -> str | None:
+    request = approvals.find(session, request_id, now)
+    return standing(request, brakes.holding(session, request.principal)) if request else None
+
+
 async def desk(
     request: Request[Principal, Any, Any],
     db: NamedDependency[Database],
@@ -134,7 +137,7 @@ async def desk(
 
 @get("/", name="console.index")
 async def index(desk: NamedDependency[Desk], done: FromQuery[str | None] = None) -> Response[str]:
-    return await desk.show("console.html", notice=DONE.get(done or ""))
+    return await desk.show("console.html", notice=await desk.standing(done) if done else None)
 
 
 @get("/console/panels", name="console.panels")
@@ -154,7 +157,7 @@ async def approve(
     desk: NamedDependency[Desk],
     answers: NamedDependency[Answers],
 ) -> Response[Any]:
-    return await desk.act(answers.approve(request_id, data.reason), "approved")
+    return await desk.act(answers.approve(request_id, data.reason))
 
 
 @post("/console/approvals/{request_id:str}/reject", name="console.reject", guards=[operator], status_code=200)
@@ -164,45 +167,73 @@ async def reject(
     desk: NamedDependency[Desk],
     answers: NamedDependency[Answers],
 ) -> Response[Any]:
-    return await desk.act(
-        _reject(answers, request_id, data), "rejected" if data.until == "always" else "rejected-for-now"
-    )
+    return await desk.act(_reject(answers, request_id, data, desk.now))
 
 
-async def _reject(answers: Answers, request_id: str, no: No) -> None:
+async def _reject(answers: Answers, request_id: str, no: No, now: datetime) -> ApprovalOut:
     if (no.until == "date") != bool(no.date):
         raise Invalid('Choose both "until a date" and a date, or neither. Nothing was decided.')
-    until_at = f"{no.date}T00:00:00.000Z" if no.date else None
-    await answers.reject(request_id, no.reason, until_at, until_window_ends=no.until == "window")
+    until_at = _end_of(no.date, now) if no.date else None
+    return await answers.reject(request_id, no.reason, until_at, until_window_ends=no.until == "window")
+
+
+def _end_of(day: str, now: datetime) -> str:
+    """The last moment, in UTC, of a day as the form sends it. Raises Invalid in the form's words."""
+    try:
+        at = datetime.combine(date.fromisoformat(day), time.max, UTC)
+    except ValueError:
+        at = None
+    if at is None or at.date().isoformat() != day:
+        raise Invalid(f'"{day[:40]}" is no date. Nothing was decided. Choose a day that is in the calendar.')
+    if at < now:
+        raise Invalid(f"The day {day} is over (UTC). Nothing was decided. Choose today or a later day.")
+    return to_text(at)
 
 
 @post("/console/approvals/{request_id:str}/ask-again", name="console.ask_again", guards=[operator], status_code=200)
 async def ask_again(
     request_id: FromPath[str], desk: NamedDependency[Desk], answers: NamedDependency[Answers]
 ) -> Response[Any]:
-    return await desk.act(answers.ask_again(request_id), "asking-again")
+    return await desk.act(answers.ask_again(request_id))
 
 
 @post("/console/halt", name="console.halt", guards=[operator], status_code=200)
 async def halt(desk: NamedDependency[Desk], lever: NamedDependency[Lever]) -> Response[Any]:
-    return await desk.act(lever.halt(None, None), "halted")
+    return await desk.act(_halt(lever))
+
+
+async def _halt(lever: Lever) -> str:
+    await lever.halt(None, None)
+    return "Halted. Nothing is asked, answered or carried out until somebody resumes it."
 
 
 @post("/console/resume", name="console.resume", guards=[operator], status_code=200)
 async def resume(
     data: URLEncodedBody[Held], desk: NamedDependency[Desk], lever: NamedDependency[Lever]
 ) -> Response[Any]:
-    return await desk.act(lever.resume(data.agent or None), "resumed")
+    return await desk.act(_resume(lever, data.agent or None))
+
+
+async def _resume(lever: Lever, agent: str | None) -> str:
+    done = await lever.resume(agent)
+    if not done.changed:
+        return "There was no such halt; somebody else may have resumed it."
+    return (
+        "Resumed. Another halt still stands."
+        if done.brakes
+        else "Resumed. What was answered before is carried out now."
+    )
 
 
 @post("/console/sweep", name="console.sweep", guards=[operator], status_code=200)
 async def sweep(desk: NamedDependency[Desk]) -> Response[Any]:
-    return await desk.act(_sweep(desk.agent), "swept")
+    return await desk.act(_sweep(desk.agent))
 
 
-async def _sweep(agent: Stub) -> None:
+async def _sweep(agent: Stub) -> str:
     if why := (await agent.call("sweep"))["error"]:
         raise Unavailable(f"The sweep saw nothing: {why}")
+    return "The sweep is done. The report says what it found."
 
 
 routes = Router(

@@ -50,6 +50,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters |= {"when": when, "exact": exact, "dated": dated, "subject": subject, "who": who}
+    environment.tests["agent"] = agent_of  # anybody else keeps no calls, and must repeat one that was approved
     environment.globals["static"] = static_url
     return environment
 

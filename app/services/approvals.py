@@ -42,6 +42,11 @@ def listing(session: Session, now: datetime) -> ApprovalPage:
     )
 
 
+def find(session: Session, request_id: str, now: datetime) -> ApprovalOut | None:
+    row = session.execute(select(*COLUMNS).where(ApprovalRow.id == request_id)).first()
+    return _out(row, now) if row else None
+
+
 def approve(
     session: Session, request_id: str, *, by: Principal, now: datetime, reason: str | None, use_ttl_s: float
 ) -> ApprovalOut:

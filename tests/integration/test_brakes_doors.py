@@ -73,7 +73,7 @@ async def test_the_console_shows_what_is_halted_and_freezes_what_cannot_be_answe
     _, request = await a_parked_close(world)
     browser = world.client
     assert 'class="alert bad halted"' not in (await browser.get("/")).text
-    answer = await browser.post("/console/halt", follow_redirects=True)
+    answer = await browser.post("/console/halt", headers={"hx-request": "true"})
     assert "Halted. Nothing is asked" in answer.text
     page = (await browser.get("/console/panels")).text
     assert "Every agent is halted by Ops On-Call since" in page

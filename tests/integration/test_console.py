@@ -174,14 +174,41 @@ async def test_an_approved_ticket_is_closed_and_shown_as_carried_out(house: Hous
     await house.sweep()
     first, _ = await house.asked()
     answer = await house.post(f"/console/approvals/{first}/approve", reason="Fixed in 4.2")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/?done=approved")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/?done={first}")
     html = await house.page()
     assert "Ticket #1 Ops &lt;On-Call&gt; , just now Fixed in 4.2 carried out by the agent used" in words(
         panel(html, "answered")
     )
     assert "2 open, 1 stale" in panel(html, "tickets")
-    assert "Ticket #1 retry ok, just now approved" in words(panel(html, "report"))
-    assert "Approved." in (await house.browser.get("/?done=approved")).text
+    assert "Ticket #1 closed, just now approved" in words(panel(html, "report"))
+    assert "Approved, and carried out." in (await house.browser.get(f"/?done={first}")).text
+
+
+async def test_a_link_says_nothing_that_did_not_happen(house: House) -> None:
+    await house.sweep()
+    first, _ = await house.asked()
+    for done in ("approved", "swept", "halted", first, "nope"):
+        html = (await house.browser.get(f"/?done={done}")).text
+        assert 'class="alert' not in html, done
+
+
+async def test_nothing_is_promised_while_agents_are_halted(house: House) -> None:
+    approved = {"decision": "approved", "decided_at": ago(0), "decided_by": "Ops", "use_by": ago(-1)}
+    first = await house.system.db.write(an_approval, **approved)
+    await house.post("/console/halt")
+    html = (await house.browser.get(f"/?done={first}")).text
+    assert "Approved. Nothing is carried out before somebody resumes what is halted." in html
+    assert "halted, usable until 10 Mar, 12:00" in words(panel(html, "answered"))
+
+
+@pytest.mark.parametrize("principal", ["token:ci", "operator:shell"])
+async def test_who_keeps_no_calls_is_said_to_have_to_repeat_them(house: House, principal: str) -> None:
+    first = await house.system.db.write(an_approval, principal_key=principal)
+    assert "after a yes, whoever asked must repeat the call" in panel(await house.page(), "pending")
+    answer = await house.post(f"/console/approvals/{first}/approve", headers=HTMX)
+    assert "Approved. Nothing is carried out before whoever asked repeats the call." in answer.text
+    assert "whoever asked must repeat the call, usable until" in words(panel(answer.text, "answered"))
+    assert "agent" not in words(panel(answer.text, "answered"))
 
 
 async def test_a_rejected_ticket_stays_open_and_is_remembered(house: House) -> None:
@@ -200,7 +227,8 @@ async def test_a_rejected_ticket_stays_open_and_is_remembered(house: House) -> N
         ({}, "will not ask again", None),
         ({"until": "always", "date": ""}, "will not ask again", None),
         ({"until": "window", "date": ""}, "may ask again after that", ago(-3)),
-        ({"until": "date", "date": "2026-03-20"}, "may ask again after that", "2026-03-20T00:00:00.000Z"),
+        ({"until": "date", "date": "2026-03-20"}, "may ask again after that", "2026-03-20T23:59:59.999Z"),
+        ({"until": "date", "date": "2026-03-09"}, "may ask again after that", "2026-03-09T23:59:59.999Z"),  # today
     ],
 )
 @pytest.mark.parametrize("headers", [None, HTMX], ids=["form", "htmx"])
@@ -217,18 +245,26 @@ async def test_a_no_lasts_as_long_as_the_form_says(
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("fields", "said"),
     [
-        *({"until": "date"}, {"until": "date", "date": "2026-02-30"}, {"until": "date", "date": "soon"}),
-        {"until": "date", "date": "2026-03-09"},  # its first moment is past
-        {"until": "date", "date": "٢٠٢٦-04-01"},
-        *({"until": "always", "date": "2026-03-20"}, {"until": "window", "date": "2026-03-20"}, {"until": "never"}),
+        ({"until": "date"}, "Choose both"),
+        ({"until": "date", "date": "2026-02-30"}, "&#34;2026-02-30&#34; is no date. Nothing was decided."),
+        ({"until": "date", "date": "soon"}, "is no date. Nothing was decided. Choose a day"),
+        ({"until": "date", "date": "20260401"}, "is no date"),
+        ({"until": "date", "date": "2026-03-08"}, "The day 2026-03-08 is over (UTC). Nothing was decided."),
+        ({"until": "date", "date": "٢٠٢٦-04-01"}, "is no date"),
+        ({"until": "always", "date": "2026-03-20"}, "Choose both"),
+        ({"until": "window", "date": "2026-03-20"}, "Choose both"),
+        ({"until": "never"}, "until"),
     ],
 )
-async def test_a_no_whose_end_makes_no_sense_is_refused_on_a_page(house: House, fields: dict[str, str]) -> None:
+async def test_a_no_whose_end_makes_no_sense_is_refused_on_a_page(
+    house: House, fields: dict[str, str], said: str
+) -> None:
     await house.sweep()
     first, second = await house.asked()
-    assert (await house.post(f"/console/approvals/{first}/reject", **fields)).status_code == 422
+    answer = await house.post(f"/console/approvals/{first}/reject", **fields)
+    assert (answer.status_code, said in answer.text) == (422, True)
     assert await house.asked() == [first, second]
 
 
@@ -291,7 +327,7 @@ async def test_htmx_gets_the_part_of_the_page_that_changed(house: House) -> None
 
 async def test_run_sweep_asks(house: House) -> None:
     answer = await house.post("/console/sweep")
-    assert answer.headers["location"] == "/?done=swept"
+    assert answer.headers["location"] == "/"
     assert len(await house.asked()) == 2
 
 
