@@ -13,6 +13,7 @@ from app.domain import COUNT_MAX
 from app.runtime.tools.results import Denied, Done, Pending, ToolResult, why
 
 UNANSWERED_KEPT = 50
+Verdicts = tuple[Verdict, ...]
 
 
 class Summary(Struct, frozen=True):
@@ -51,8 +52,8 @@ class Kept(Summary, frozen=True):
     """
 
     progress: Progress = Progress()
-    waiting_on_us: tuple[Verdict, ...] = ()
-    from_before: tuple[Verdict, ...] = ()
+    waiting_on_us: Verdicts = ()
+    from_before: Verdicts = ()
 
     @property
     def summary(self) -> Summary:
@@ -101,7 +102,8 @@ def sum_up(last: Kept | None, so_far: Progress, view: View, told: Told, now: dat
     attempted = told.asked + told.closed + told.refused
     stale = max(view.stale, attempted)  # a ticket of an earlier page may have left the count meanwhile
     progress = so_far if view.error else _progress(so_far, view, told.verdicts, stale)
-    waiting_on_us, from_before = _unanswered(last, so_far, progress, told.verdicts)
+    met, before = _unanswered(last, so_far, told.verdicts)
+    over = progress.unvisited_since is None and not view.error
     return Kept(
         now,
         view.open,
@@ -112,22 +114,19 @@ def sum_up(last: Kept | None, so_far: Progress, view: View, told: Told, now: dat
         stale - attempted,
         view.error,
         progress=progress,
-        waiting_on_us=waiting_on_us[:UNANSWERED_KEPT],
-        from_before=from_before,
+        waiting_on_us=met[:UNANSWERED_KEPT],
+        from_before=() if over else before[:UNANSWERED_KEPT],
     )
 
 
-def _unanswered(
-    last: Kept | None, so_far: Progress, progress: Progress, verdicts: list[Verdict]
-) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
-    """Of this pass so far; and of the one before what this one has not come to."""
-    now = tuple(one for one in verdicts if one.verdict == "waiting on us")
-    if last is None:
-        return now, ()
-    of_pass, before = (last.waiting_on_us, last.from_before) if so_far.sweeps else ((), last.waiting_on_us)
+def _unanswered(last: Kept | None, so_far: Progress, verdicts: list[Verdict]) -> tuple[Verdicts, Verdicts]:
+    """Met in this pass so far; and in the one before, where this one has not come to."""
+    met, before = (last.waiting_on_us, last.from_before) if last else ((), ())
+    if not so_far.sweeps:
+        met, before = (), (*met, *before)
     seen = {one.ticket_id for one in verdicts if one.verdict != "later"}
-    left = tuple(one for one in before if one.ticket_id not in seen)
-    return (*of_pass, *now), left if progress.next else ()
+    met, before = (tuple(one for one in known if one.ticket_id not in seen) for known in (met, before))
+    return (*met, *(one for one in verdicts if one.verdict == "waiting on us")), before
 
 
 def _progress(so_far: Progress, view: View, verdicts: list[Verdict], stale: int) -> Progress:

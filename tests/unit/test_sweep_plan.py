@@ -162,7 +162,7 @@ def test_what_protects_a_ticket_is_told_before_what_people_have_said() -> None:
 
 def test_a_ticket_that_waits_as_it_was_asked_is_left_waiting() -> None:
     found = plan([stale()], parked=waits(1))
-    assert (found.ask, found.withdraw, words(found)) == ([], [], {1: "waiting"})
+    assert (found.ask, found.withdraw, words(found)) == ([], {}, {1: "waiting"})
 
 
 @pytest.mark.parametrize(
@@ -186,19 +186,19 @@ def test_a_question_that_is_moot_is_withdrawn_wherever_its_ticket_is(
 ) -> None:
     ticket = stale(**change)
     found = plan([ticket] if in_stretch else [], [] if in_stretch else [ticket], parked=waits(1))
-    assert found.withdraw == ["request-1"]
+    assert found.withdraw == {1: "request-1"}
     assert [(one.verdict, one.reason) for one in found.verdicts] == [("withdraw", reason)]
     assert found.ask == []
 
 
 def test_a_policy_that_changed_takes_back_what_it_would_not_ask_now() -> None:
     """The version is the same: only the policy knows."""
-    assert plan([stale(assignee="Jo")], parked=waits(1), exempt_assignees=["Jo"]).withdraw == ["request-1"]
+    assert plan([stale(assignee="Jo")], parked=waits(1), exempt_assignees=["Jo"]).withdraw == {1: "request-1"}
 
 
 def test_what_waits_for_a_ticket_that_is_gone_is_withdrawn() -> None:
     found = plan([], absent=[7], parked=waits(7))
-    assert found.withdraw == ["request-7"]
+    assert found.withdraw == {7: "request-7"}
     assert [(one.ticket_id, one.verdict, one.reason) for one in found.verdicts] == [
         (7, "withdraw", "there is no such ticket any more")
     ]
@@ -207,7 +207,7 @@ def test_what_waits_for_a_ticket_that_is_gone_is_withdrawn() -> None:
 def test_a_question_that_cannot_be_read_waits_unless_its_ticket_is_moot() -> None:
     unreadable = waits(1, 2, version=None)
     found = plan([stale(1, version=9), stale(2, status=Status.CLOSED)], parked=unreadable)
-    assert (words(found), found.withdraw) == ({1: "waiting", 2: "withdraw"}, ["request-2"])
+    assert (words(found), found.withdraw) == ({1: "waiting", 2: "withdraw"}, {2: "request-2"})
 
 
 def test_what_a_person_refused_or_left_unanswered_before_does_not_touch_what_waits() -> None:
@@ -219,7 +219,7 @@ def test_what_a_person_refused_or_left_unanswered_before_does_not_touch_what_wai
 
 
 def test_no_stale_ticket_no_question() -> None:
-    assert plan([]) == Plan([], [], [], None)
+    assert plan([]) == Plan([], [], {}, None)
 
 
 def test_tickets_are_asked_about_in_the_order_of_the_stretch() -> None:
@@ -309,7 +309,7 @@ def test_a_begun_question_outside_the_stretch_is_taken_up_too() -> None:
 
 def test_a_begun_question_that_is_moot_by_now_is_withdrawn_and_not_asked() -> None:
     found = plan([stale(1, version=2)], begun=(1,), parked=waits(1))
-    assert (found.ask, found.withdraw) == ([], ["request-1"])
+    assert (found.ask, found.withdraw) == ([], {1: "request-1"})
 
 
 def test_a_begun_question_that_waits_takes_no_second_place_of_those_that_may_wait() -> None:
@@ -382,7 +382,7 @@ def test_every_plan_has_a_reason_for_each_ticket_and_keeps_its_cap_and_asks_only
         assert ticket.last_speaker != Speaker.REQUESTER
         assert ticket.last_activity_at < LIMIT
         assert ticket.protected_until != SOON
-    assert {*found.withdraw} == {f"request-{n}" for n, word in words(found).items() if word == "withdraw"}
+    assert found.withdraw == {n: f"request-{n}" for n, word in words(found).items() if word == "withdraw"}
     if found.left is not None:
         assert found.verdicts[found.left].verdict == "later"
         assert {one.verdict for one in found.verdicts[: found.left]} & {"later"} == set()

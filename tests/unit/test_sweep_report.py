@@ -54,11 +54,11 @@ def plan(seen: View, cap: int = 10) -> Plan:
 def told(seen: View, results: Mapping[int, ToolResult] | None = None, cap: int = 10) -> Told:
     """Each ticket asked about, unless there are results."""
     planned = plan(seen, cap)
-    return outcomes(planned, dict.fromkeys((one.id for one in planned.ask), ASKED) if results is None else results)
+    return outcomes(planned, (), dict.fromkeys((one.id for one in planned.ask), ASKED) if results is None else results)
 
 
 def progress(seen: View, so_far: Progress | None = None, cap: int = 10) -> Progress:
-    return sum_up(so_far or Progress(), seen, told(seen, cap=cap), NOW).progress
+    return sum_up(None, so_far or Progress(), seen, told(seen, cap=cap), NOW).progress
 
 
 # What became of each ticket
@@ -92,7 +92,7 @@ def test_a_result_that_says_stop_leaves_its_ticket_and_all_behind_it_for_later(s
     assert [one.verdict for one in found.verdicts] == ["asked", "later", "later", "waiting on us"]
     assert {one.reason for one in found.verdicts[1:3]} == {stop.message}
     assert found[1:] == (1, 0, 0)
-    kept = sum_up(Progress(), seen, found, NOW)
+    kept = sum_up(None, Progress(), seen, found, NOW)
     assert (kept.deferred, kept.progress.visited) == (3, 1)
     assert kept.progress.next == "2026-02-07T13:00:00.000Z_1"
 
@@ -106,26 +106,26 @@ def test_who_was_not_asked_keeps_the_plans_words() -> None:
 
 
 def test_the_summary_counts_what_was_seen() -> None:
-    kept = sum_up(Progress(), view(tickets(1, 2, 3), open=9), told(view(tickets(1, 2, 3)), {1: ASKED}), NOW)
+    kept = sum_up(None, Progress(), view(tickets(1, 2, 3), open=9), told(view(tickets(1, 2, 3)), {1: ASKED}), NOW)
     assert kept.summary == Summary(NOW, 9, 3, asked=1, closed=0, refused=0, deferred=2)
 
 
 def test_a_ticket_that_left_the_count_while_the_pages_were_read_does_not_unbalance_the_sums() -> None:
     seen = view(tickets(1, 2), stale=0)
-    kept = sum_up(Progress(), seen, told(seen), NOW)
+    kept = sum_up(None, Progress(), seen, told(seen), NOW)
     assert (kept.stale, kept.asked, kept.deferred) == (2, 2, 0)
 
 
 def test_a_sweep_that_saw_nothing_says_why_and_keeps_its_place() -> None:
     so_far = Progress(3, 30, next="2026-02-07T13:00:00.000Z_1", unvisited_since=NOW, sweeps_for_all=9)
-    kept = sum_up(so_far, view((), error="More than 30 calls in a minute."), Told([], 0, 0, 0), NOW)
+    kept = sum_up(None, so_far, view((), error="More than 30 calls in a minute."), Told([], 0, 0, 0), NOW)
     assert kept.summary == Summary(NOW, 0, 0, 0, 0, 0, 0, error="More than 30 calls in a minute.")
     assert kept.progress == so_far
 
 
 def test_who_waits_for_us_is_listed_and_no_more_than_fit() -> None:
     waiting = tickets(*range(UNANSWERED_KEPT + 5), last_speaker=Speaker.REQUESTER)
-    kept = sum_up(Progress(), view(waiting), told(view(waiting)), NOW)
+    kept = sum_up(None, Progress(), view(waiting), told(view(waiting)), NOW)
     assert [one.ticket_id for one in kept.waiting_on_us] == list(range(UNANSWERED_KEPT))
     assert {one.verdict for one in kept.waiting_on_us} == {"waiting on us"}
 
@@ -153,8 +153,8 @@ def test_the_sums_add_up_and_the_place_is_before_the_first_that_is_left(
         made[ticket.id] = result
         if isinstance(result, Denied) and result.stops:
             break
-    found = outcomes(planned, made)
-    kept = sum_up(Progress(), seen, found, NOW)
+    found = outcomes(planned, (), made)
+    kept = sum_up(None, Progress(), seen, found, NOW)
     assert kept.stale == kept.asked + kept.closed + kept.refused + kept.deferred
     assert min(kept.asked, kept.closed, kept.refused, kept.deferred) >= 0
     assert all(one.reason for one in found.verdicts)
@@ -195,7 +195,7 @@ def test_what_is_behind_the_pages_was_active_no_earlier_than_the_last_that_was_r
 def test_a_sweep_that_considers_nobody_keeps_the_place_of_the_one_before() -> None:
     so_far = Progress(2, 20, next="2026-02-07T13:00:00.000Z_1", sweeps_for_all=4)
     seen = view(tickets(2), stale=40)
-    kept = sum_up(so_far, seen, told(seen, {2: HALTED}), NOW)
+    kept = sum_up(None, so_far, seen, told(seen, {2: HALTED}), NOW)
     assert (kept.progress.next, kept.progress.visited, kept.progress.sweeps) == (so_far.next, 20, 3)
 
 
