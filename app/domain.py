@@ -3,6 +3,7 @@
 Imports nothing of ours, so every floor may use it.
 """
 
+import re
 from enum import StrEnum
 from typing import ClassVar, NewType, Self
 
@@ -11,6 +12,8 @@ TITLE_MAX = 256  # characters
 TEXT_MAX = 20_000  # characters, of a body or a comment
 NAME_MAX = 120  # characters, of a requester, assignee, label or person
 PAGE_MAX = 100  # rows
+CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"  # within [] of a pattern: ends lines, drives terminals
+MISLEADING = re.compile(rf"[{CONTROL}\u00ad\u200b\u202a-\u202e\u2060-\u2069\ufeff]")  # and what reorders or hides
 COUNT_MAX = 1_000  # open and stale tickets are counted no further; the report then says "at least"
 
 
@@ -93,3 +96,17 @@ class Unavailable(Refusal):
     """Not now; the same call may go through later."""
 
     status = 503
+
+
+def plain(text: str) -> str:
+    """Somebody's words, within a sentence of ours: what would reorder, hide or break it stands there as escapes."""
+    return MISLEADING.sub(lambda found: _escaped(found[0]), text)
+
+
+def printable(text: str) -> str:
+    """As it may stand on a terminal: control, hidden and reordering characters as escapes."""
+    return "".join(one if one.isprintable() else _escaped(one) for one in text)
+
+
+def _escaped(one: str) -> str:
+    return one.encode("unicode_escape").decode()

@@ -18,8 +18,9 @@ SCRIPTS = ROOT / "db" / "migrations"
 
 
 def upgrade(database: Path, revision: str = "head") -> None:
-    """Bring the database to `revision`; makes the file and its folder when there is none."""
-    database.parent.mkdir(parents=True, exist_ok=True)
+    """Bring the database to `revision`; makes the file and its folder, for their owner only, when there is none."""
+    database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    database.touch(mode=0o600)  # SQLite gives the files beside it the same mode
     with _connect(database) as connection:
         command.upgrade(_config(connection), revision)
 

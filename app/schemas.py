@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from app.domain import MAX_ID, NAME_MAX, TEXT_MAX, TITLE_MAX, Category, Priority, Speaker, Status
+from app.domain import CONTROL, MAX_ID, NAME_MAX, TEXT_MAX, TITLE_MAX, Category, Priority, Speaker, Status
 from app.runtime.tools.brakes import Brake
 
 INSTANT_TEXT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"
@@ -18,7 +18,8 @@ IDS = rf"^{ID_TEXT}(,{ID_TEXT}){{0,99}}(?![\s\S])"
 CURSOR = rf"^({INSTANT_TEXT}_)?{ID_TEXT}(?![\s\S])"  # the last ticket of a page: its place in the order
 
 Instant = Annotated[str, Meta(pattern=INSTANT, extra_json_schema={"format": "date-time"})]
-ONE_LINE = r"^(?=.*\S)[^\r\n\u0000]+(?![\s\S])"  # and not only white space
+LINE = rf"[^{CONTROL}]"
+ONE_LINE = rf"^(?=.*\S){LINE}+(?![\s\S])"  # and not only white space
 NO_NUL = r"^[^\u0000]*$"  # SQLite ends a text there
 Title = Annotated[
     str,
@@ -30,6 +31,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX, pattern=NO_NUL)]
 Labels = Annotated[list[Name], Meta(max_length=20)]
 Version = Annotated[int, Meta(ge=1, le=MAX_ID, description="The version at which you saw the ticket.")]
 Reason = Annotated[str, Meta(max_length=1_000, pattern=NO_NUL)]
+Note = Annotated[str, Meta(max_length=1_000, pattern=rf"^{LINE}*(?![\s\S])")]
 
 
 class Input(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -215,7 +217,7 @@ class Halt(Input):
     """Which agent; null means all of them."""
 
     agent: str | None = None
-    note: Reason | None = None
+    note: Note | None = None
 
 
 class Resume(Input):

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import MediaType, Response
 from markupsafe import Markup
 
+from app.domain import plain
 from app.runtime.instants import from_text
 from app.runtime.principal import agent_of
 from app.schemas import INSTANT_TEXT
@@ -49,7 +50,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"when": when, "exact": exact, "dated": dated, "subject": subject, "who": who}
+    environment.filters |= {one.__name__: one for one in (when, exact, dated, subject, who, plain)}
     environment.tests["agent"] = agent_of  # anybody else keeps no calls, and must repeat one that was approved
     environment.globals["static"] = static_url
     return environment
@@ -76,7 +77,7 @@ def exact(instant: str, now: datetime) -> Markup:
 
 def dated(text: str, now: datetime) -> Markup:
     """A sentence whose instants, written for machines, read as dates."""
-    parts = re.split(f"({INSTANT_TEXT})", text)
+    parts = re.split(f"({INSTANT_TEXT})", plain(text))
     return Markup("").join(exact(part, now) if index % 2 else part for index, part in enumerate(parts))
 
 

@@ -155,7 +155,7 @@ def _judge(ticket: Ticket, memory: Memory, policy: Policy, now: datetime, begun:
 def _left_alone(ticket: Ticket, memory: Memory, policy: Policy, now: datetime) -> Iterator[tuple[Word, str]]:
     yield from _protected(ticket, policy, now)
     if no := memory.declined.get(ticket.id):
-        how_long = f"until {no.until[:10]}" if no.until else "for good"
+        how_long = f"until {_day(no.until, now)}" if no.until else "for good"
         yield "declined", f"a person wants it left open {how_long}" + (f": {no.reason}" if no.reason else "")
     if (until := memory.cooling.get(ticket.id)) and until > now:
         yield "cooling", f"nobody answered the last question; not asked again before {_minute(until)}"
@@ -177,6 +177,12 @@ def _protected(ticket: Ticket, policy: Policy, now: datetime) -> Iterator[tuple[
         yield "active", f"active {_minute(ticket.last_activity_at)}, stale after {policy.stale_after_days} days"
     if policy.spare_unanswered and ticket.last_speaker == Speaker.REQUESTER:
         yield "waiting on us", "the requester spoke last, and nobody has answered"
+
+
+def _day(until: str, now: datetime) -> str:
+    """With the minute where it is near."""
+    at = datetime.fromisoformat(until)
+    return _minute(at) if at - now < timedelta(days=2) else until[:10]
 
 
 def _minute(at: datetime) -> str:

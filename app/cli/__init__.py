@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import rich_click as click
 
-from app.domain import Refusal
+from app.domain import Refusal, printable
 from config.settings import SettingMissing
 
 # name: (module, what it does)
@@ -82,7 +82,7 @@ class LazyGroup(click.RichGroup):
             raise
         except OSError as error:
             said = f"{error.filename or 'The system'}: {error.strerror}. The command stopped there."
-        click.echo(said, err=True)
+        click.echo(printable(said), err=True)
         _say_in_json(ctx, said)
         return ctx.exit(1)
 

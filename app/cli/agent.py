@@ -8,6 +8,7 @@ from app.cli import common
 from app.cli.make import agent_make
 from app.cli.operations import perform
 from app.cli.verdicts import print_verdicts
+from app.domain import printable
 from app.web.tracing import configure_logs
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -41,7 +42,9 @@ def agent_list(as_json: bool) -> None:
     for one in found:
         failing = f", failed {one['failures']} times" if one["failures"] else ""
         orphan = "" if one["registered"] else ", of no registered agent"
-        click.echo(f"{one['agent']}/{one['instance']}  wakes {one['next_at'] or 'when called'}{failing}{orphan}")
+        name = printable(f"{one['agent']}/{one['instance']}")
+        wakes = _halted(one) or f"wakes {one['next_at'] or 'when called'}"
+        click.echo(f"{name}  {wakes}{failing}{orphan}")
 
 
 @agent.command("show")
@@ -53,16 +56,24 @@ def agent_show(instance: str, as_json: bool) -> None:
     if as_json:
         common.print_json(found)
         return
+    if halted := _halted(found):
+        click.echo(halted)
     for name, value in (found["report"] or {}).items():
-        click.echo(f"{name}: {value}")
+        click.echo(printable(f"{name}: {value}"))
     for job in found["schedules"]:
         state = "set aside: there is no such method" if job["set_aside"] else f"next {job['next_at']}"
         if job["paused_at"]:
             state = f"paused since {job['paused_at']} ({job['note']})"
         name = f"{job['callback']} {job['key']}".strip()
-        click.echo(f"job {name} ({job['expression']} {job['zone']}) {state}, {job['failures']} failures")
+        job_said = f"job {name} ({job['expression']} {job['zone']}) {state}, {job['failures']} failures"
+        click.echo(printable(job_said))
     for call in found["parked"]:
         click.echo(f"waits {call['request_id']} {call['tool']} {call['subject']}, next look {call['next_check_at']}")
+
+
+def _halted(one: dict[str, Any]) -> str:
+    brake = one["halted"]
+    return printable(f"halted by {brake['by']} since {brake['at']}") if brake else ""
 
 
 @agent.command("wake")
@@ -99,7 +110,7 @@ def agent_runs(instance: str, number: int | None, as_json: bool) -> None:
 @instance_argument
 @click.argument("callback")
 @click.argument("key", default="")
-@click.option("--note", required=True, help="Why. Shown by: triager agent show")
+@click.option("--note", required=True, callback=common.note, help="Why. Shown by: triager agent show")
 @as_json_option
 def agent_pause(instance: str, callback: str, key: str, note: str, as_json: bool) -> None:
     """Let a job of an instance stand until it is unpaused, over restarts and deploys too."""

@@ -9,7 +9,9 @@ from typing import Literal
 import rich_click as click
 
 from app.cli import common, control
+from app.domain import Refusal, printable
 from app.runtime.instants import utc_now
+from app.runtime.tools.brakes import ALL, Brake
 from app.schemas import BrakesOut
 from app.services import brakes
 from config.agents import AGENTS
@@ -28,7 +30,7 @@ as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one
 
 @click.command("halt")
 @click.argument("agent", required=False)
-@click.option("--note", help="Why. Whoever meets the brake reads it.")
+@click.option("--note", callback=common.note, help="Why. Whoever meets the brake reads it.")
 @as_json_option
 def halt(agent: str | None, note: str | None, as_json: bool) -> None:
     """Halt AGENT, or all: no job, no call, no answer, until it is resumed. Time runs on; nothing is cancelled."""
@@ -46,7 +48,19 @@ def resume(agent: str | None, as_json: bool) -> None:
     settings = common.settings()
     with common.database(settings) as db:
         done = common.run(db.write(brakes.resume, agent, AGENTS, by=common.SHELL, now=utc_now()))
+    if not done.changed:
+        _still_halted(agent, done.brakes)
     _tell(settings, done, "Resumed. " if done.changed else "There was no such halt. ", as_json=as_json)
+
+
+def _still_halted(agent: str | None, held: list[Brake]) -> None:
+    """Whoever wanted somebody to go on, and let nobody go, is told who holds them. Raises Refusal."""
+    names = [brake.agent for brake in held if brake.agent != ALL]
+    if agent and len(names) < len(held):
+        raise Refusal(f"{agent} was not halted by name. Nothing was resumed: all are halted. Run: triager resume")
+    if names and not agent:
+        still = f"{', '.join(names)} still {'is' if len(names) == 1 else 'are'}, by name"
+        raise Refusal(f"All were not halted. Nothing was resumed: {still}. Run: triager resume {names[0]}")
 
 
 def _tell(settings: Settings, done: BrakesOut, said: str, *, as_json: bool) -> None:
@@ -55,7 +69,7 @@ def _tell(settings: Settings, done: BrakesOut, said: str, *, as_json: bool) -> N
         common.print_json({"changed": done.changed, "brakes": done.brakes, "host": nudge})
         return
     for brake in done.brakes:
-        click.echo(f"{brake} To let it go on: {brake.release}")
+        click.echo(printable(f"{brake} To let it go on: {brake.release}"))
     click.echo(f"{said}{HEARD[nudge]}")
 
 

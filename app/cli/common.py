@@ -10,7 +10,7 @@ import rich_click as click
 
 from app import migrations
 from app.cli import JSON_DUE
-from app.domain import Refusal
+from app.domain import Invalid, Refusal
 from app.runtime.principal import Principal
 from config.settings import Settings, load
 from db.engine import Database
@@ -57,6 +57,8 @@ def print_json(value: object) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def printable(text: str) -> str:
-    """As it may stand on a terminal: control, hidden and reordering characters as escapes."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+def note(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """A note as it is given. Raises Invalid where it could not be printed."""
+    if text and not text.isprintable():
+        raise Invalid("A note is one line of printable characters. Nothing was changed. Say it in plain words.")
+    return text

@@ -16,6 +16,9 @@ from app.runtime.durable.host_embedded import MAIN
 from app.runtime.durable.lock import HostLock
 from app.runtime.errors import Halted, Stopping
 from app.runtime.instants import to_text
+from app.runtime.principal import Principal
+from app.runtime.tools.brakes import Brakes
+from app.services import brakes
 from config.settings import Settings
 
 Operation = Callable[[System, Any], Awaitable[Any]]  # a JSON value each way; refuses with a Refusal
@@ -69,8 +72,11 @@ async def _plan(system: System, _: Any) -> Any:
 
 async def _list(system: System, _: Any) -> Any:
     """Every instance there is, those of agents that are registered no more too."""
-    known = _instances(system).known()
-    return [{**to_builtins(one), "registered": one.agent in system.agents} for one in known]
+    known, held = _instances(system).known(), await _brakes(system)
+    return [
+        {**to_builtins(one), "registered": one.agent in system.agents, "halted": _halted(held, one.agent, one.instance)}
+        for one in known
+    ]
 
 
 async def _show(system: System, name: Any) -> Any:
@@ -83,6 +89,7 @@ async def _show(system: System, name: Any) -> Any:
         "agent": agent,
         "instance": instance,
         "registered": kind is not None,
+        "halted": _halted(await _brakes(system), agent, instance),
         "report": report,
         "schedules": [job | {"set_aside": not callable(getattr(kind, job["callback"], None))} for job in jobs],
         "parked": instances.parked(agent, instance),
@@ -134,6 +141,16 @@ def _known(system: System, name: Any) -> tuple[str, str]:
     if not first and found not in {(one.agent, one.instance) for one in _instances(system).known()}:
         raise NotFound(f'There is no instance "{name}". Nothing was executed. See: triager agent list')
     return found
+
+
+async def _brakes(system: System) -> Brakes:
+    """As the table has them: the host's mirror may be a minute old."""
+    return Brakes(await system.db.read(brakes.listing))
+
+
+def _halted(held: Brakes, agent: str, instance: str) -> Any:
+    brake = held.halted(Principal.agent(agent, instance).key)
+    return to_builtins(brake) if brake else None
 
 
 def _instances(system: System) -> Instances:

@@ -11,6 +11,7 @@ import msgspec
 import rich_click as click
 
 from app.cli import common
+from app.domain import printable
 from app.runtime.instants import to_text
 from app.web.audit_files import FileSink
 
@@ -95,4 +96,4 @@ def _line(entry: Entry) -> str:
     result = " ".join(filter(None, (entry["result"], entry.get("reason"), str(entry.get("status") or ""))))
     what = (entry["at"], entry.get("surface"), entry.get("kind"), entry.get("principal"), entry["tool"], result)
     arguments = msgspec.json.encode(entry.get("arguments")).decode()
-    return common.printable("  ".join(str(part) for part in (*what, arguments, entry.get("message") or "")).rstrip())
+    return printable("  ".join(str(part) for part in (*what, arguments, entry.get("message") or "")).rstrip())

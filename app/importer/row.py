@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from app.domain import NAME_MAX, TEXT_MAX, TITLE_MAX, Category, Priority, Speaker
+from app.domain import CONTROL, NAME_MAX, TEXT_MAX, TITLE_MAX, Category, Priority, Speaker, printable
 from app.importer.keep import AGENT, ForeignComment, ForeignTicket
 from app.runtime.instants import to_text
 
@@ -23,6 +23,9 @@ AUTHORS = (Speaker.REQUESTER.value, Speaker.OPERATOR.value, AGENT)
 LABELS_MAX = 20
 SHOWN_MAX = 40  # characters of a value
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # surrogates also stand for bytes that were no UTF-8
+
+
+LINE_BREAKING = re.compile(f"[{CONTROL}]")  # of what is one line
 
 
 class Row(Struct, frozen=True):
@@ -60,7 +63,7 @@ def ticket(row: Mapping[str, Any], now: datetime) -> ForeignTicket:
 def shown(value: object) -> str:
     """At most SHOWN_MAX printable characters, in quotation marks: no line ends, no terminal codes, nothing reversed."""
     text = value if isinstance(value, str) else repr(value)
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: SHOWN_MAX + 1])
+    text = printable(text[: SHOWN_MAX + 1])
     return f'"{text}"' if len(text) <= SHOWN_MAX else f'"{text[: SHOWN_MAX - 1]}…"'
 
 
@@ -84,6 +87,8 @@ def _text(name: str, text: object, least: int, most: int) -> str:
         _bad(name, text, "is blank")
     if UNSTORABLE.search(text):
         _bad(name, text, "holds a NUL, half a surrogate pair, or bytes that are no UTF-8")
+    if name == "title" and LINE_BREAKING.search(text):
+        _bad(name, text, "holds a line end or another control character")
     return text
 
 

@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType, structs
 from sqlalchemy import ColumnElement, Table, case, delete, exists, insert, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.domain import Conflict, Invalid, NotFound, OperationId, Speaker, Status
+from app.domain import Conflict, Invalid, NotFound, OperationId, Speaker, Status, plain
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal
 from app.schemas import AddComment, CommentOut, CreateTicket, EditTicket, Preview, TicketDetail, TicketOut
@@ -117,7 +117,7 @@ def preview_close(session: Session, ticket_id: int, version: int) -> Preview:
     found = _seen_open(session, ticket_id, version)
     said = f"{LAST_WORD[found.last_speaker]} {found.last_activity_at}"
     return Preview(
-        summary=f'Closes ticket {ticket_id}, "{found.title}". {said}.',
+        summary=f'Closes ticket {ticket_id}, "{plain(found.title)}". {said}.',
         before={"status": found.status, "version": version},
         after={"status": Status.CLOSED, "version": version + 1},
     )

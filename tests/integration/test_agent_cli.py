@@ -58,6 +58,7 @@ def test_list_tells_of_failures_and_of_agents_that_left_the_registry(tmp_path: P
             "next_at": "2026-03-09T12:00:02.000Z",
             "failures": 1,
             "registered": False,
+            "halted": None,
         },
         {
             "agent": "triager",
@@ -65,6 +66,7 @@ def test_list_tells_of_failures_and_of_agents_that_left_the_registry(tmp_path: P
             "next_at": "2026-03-09T13:00:00.000Z",
             "failures": 0,
             "registered": True,
+            "halted": None,
         },
     ]
     lines = triager(tmp_path, "agent", "list").stdout.splitlines()
@@ -73,6 +75,7 @@ def test_list_tells_of_failures_and_of_agents_that_left_the_registry(tmp_path: P
         "agent": "retired",
         "instance": "eu",
         "registered": False,
+        "halted": None,
         "report": None,
         "schedules": [],
         "parked": [],

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
 from app.cli import brakes as cli
 from app.cli import control
 from app.cli.operations import commands
 from app.runtime.durable.lock import HostLock
+from db.schema import BrakeRow
 from tests.support import a_ticket
 from tests.support_brakes import brake, halt
 from tests.support_cli import in_a_world, printed, triager
@@ -112,12 +114,47 @@ def test_the_shell_halts_without_a_host_and_a_command_of_its_own_meets_the_brake
         refused = triager(tmp_path, *command)
         assert (refused.exit_code, refused.stdout) == (1, "")
         assert "(a leak). Nothing was executed. To let it go on: triager resume" in refused.stderr
-    assert triager(tmp_path, "agent", "show", "triager/main").exit_code == 0
+    held = triager(tmp_path, "agent", "show", "triager/main")
+    assert held.stdout.startswith("halted by the machine's owner since 20")
+    assert "triager/main  halted by the machine's owner since 20" in triager(tmp_path, "agent", "list").stdout
+    for command in (("list",), ("show", "triager/main")):
+        told = printed(triager(tmp_path, "agent", *command, "--json"))
+        assert (told[0] if command == ("list",) else told)["halted"]["note"] == "a leak"
     again = printed(triager(tmp_path, "halt", "--json"))
     assert (again["changed"], again["host"], len(again["brakes"])) == (False, "none runs", 1)
     assert printed(triager(tmp_path, "resume", "--json")) == {"changed": True, "brakes": [], "host": "none runs"}
     assert "There was no such halt" in triager(tmp_path, "resume").stdout
     assert printed(triager(tmp_path, "sweep", "--json"))["asked"] == 1
+
+
+def test_the_shell_says_who_is_halted_still_where_it_let_nobody_go(tmp_path: Path, migrated: Path) -> None:
+    in_a_world(tmp_path, migrated, settled)
+    triager(tmp_path, "halt", "triager")
+    refused = triager(tmp_path, "resume")
+    said = "All were not halted. Nothing was resumed: triager still is, by name. Run: triager resume triager\n"
+    assert (refused.exit_code, refused.stdout, refused.stderr) == (1, "", said)
+    assert triager(tmp_path, "resume", "triager").exit_code == 0
+    triager(tmp_path, "halt")
+    refused = triager(tmp_path, "resume", "triager")
+    said = "triager was not halted by name. Nothing was resumed: all are halted. Run: triager resume\n"
+    assert (refused.exit_code, refused.stdout, refused.stderr) == (1, "", said)
+
+
+async def test_a_note_that_drives_terminals_is_refused_and_one_from_before_is_printed_as_escapes(
+    tmp_path: Path, world: World
+) -> None:
+    refused = await world.client.post("/ops/agents/halt", json={"note": "\x1b[2Jgone"})
+    assert refused.status_code == 422
+    for command in (("halt",), ("agent", "pause", "triager/main", "sweep")):
+        told = await asyncio.to_thread(triager, tmp_path, *command, "--note", "\x1b[2Jgone")
+        assert (told.exit_code, "printable characters. Nothing was changed." in told.stderr) == (1, True)
+    assert (await world.client.get("/ops/agents/brakes")).json() == []
+    row = {"agent": "*", "by": "Ops", "at": SINCE, "note": "\x1b[2J\u202egone"}
+    await world.system.db.write(lambda s: s.execute(insert(BrakeRow).values(row)) and None)
+    for verb in ("halt", "sweep"):
+        told = await asyncio.to_thread(triager, tmp_path, verb)
+        assert r"(\x1b[2J\u202egone)" in told.output
+        assert "\x1b" not in told.output
 
 
 @pytest.mark.parametrize("verb", ["halt", "resume"])

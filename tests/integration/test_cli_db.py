@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from importlib import import_module
@@ -30,6 +31,15 @@ def test_every_command_of_the_modules_is_in_the_table() -> None:
     modules = {module for module, _ in COMMANDS.values()}
     offered = {command.name for module in modules for command in import_module(module).commands}
     assert offered == set(COMMANDS)
+
+
+def test_the_database_is_its_owners_alone_in_a_folder_of_everybodys_too(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    assert triager("db", "upgrade", data_dir=tmp_path).exit_code == 0
+    assert triager("seed", data_dir=tmp_path).exit_code == 0
+    found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("*.sqlite*")}
+    assert found
+    assert set(found.values()) == {0o600}
 
 
 def test_help_imports_neither_the_app_nor_the_database() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 from sqlalchemy.orm import Session
 
+from app.domain import plain
 from app.services import sessions, tokens
 from tests.support import NOW, a_ticket
 from tests.support_cli import in_a_world, printed, triager
@@ -66,7 +67,7 @@ def test_every_surface_shows_what_the_run_has_kept(tmp_path: Path, migrated: Pat
     assert len(kept) == 6
     assert kept[0]["reason"] == "a person wants it left open for good: They <pay> us."
     assert api == kept
-    assert console == [[f"#{one['ticket_id']} {one['title']}", one["verdict"], one["reason"]] for one in kept]
+    assert console == [[f"#{one['ticket_id']} {plain(one['title'])}", one["verdict"], one["reason"]] for one in kept]
     [run] = printed(triager(tmp_path, "agent", "runs", "triager/main", "--run", "2", "--json"))
     assert run["details"] == kept
     shown = triager(tmp_path, "agent", "runs", "triager/main", "--run", "2").stdout

@@ -157,6 +157,9 @@ async def test_a_refused_body_says_where(database: Database) -> None:
         (b'"\xed\xa0\xbd"', 400),
         (rb'"a\u0000b"', 422),
         (rb'"\\\u0000"', 422),
+        (rb'"a\u001b[2Jb"', 422),  # what drives a terminal, or ends a line anywhere
+        (rb'"a\u0085b"', 422),
+        (rb'"a\u2028b"', 422),
         (b'""', 422),
         (b'"' + b"x" * 257 + b'"', 422),
         (b'"' + b"x" * 300_000 + b'"', 422),

@@ -274,6 +274,13 @@ async def test_a_preview_says_in_one_sentence_what_would_change(database: Databa
     assert (preview.before, preview.after) == ({"status": "open", "version": 3}, {"status": "closed", "version": 4})
 
 
+async def test_a_title_reorders_and_hides_nothing_of_the_sentence_that_a_person_approves(database: Database) -> None:
+    await database.write(a_ticket, title="Rechnung \u202etxt.exe\u2069 \u200b\x1b[31m 👨‍👩‍👧\n")
+    preview = await database.read(tickets.preview_close, 1, 1)
+    shown = r'Closes ticket 1, "Rechnung \u202etxt.exe\u2069 \u200b\x1b[31m 👨‍👩‍👧\n". An operator spoke last'
+    assert preview.summary.startswith(shown)
+
+
 # The effect of an approved call
 
 

@@ -104,6 +104,7 @@ def test_what_a_ticket_is_decides_unless_a_person_has_said_something(
         (No(None), "a person wants it left open for good"),
         (No(None, "They pay us."), "a person wants it left open for good: They pay us."),
         (No("2026-04-01T00:00:00.000Z"), "a person wants it left open until 2026-04-01"),
+        (No("2026-03-09T15:30:00.000Z"), "a person wants it left open until 2026-03-09 15:30 UTC"),
         (No("2026-04-01T00:00:00.000Z", "On leave"), "a person wants it left open until 2026-04-01: On leave"),
     ],
 )

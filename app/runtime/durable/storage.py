@@ -95,7 +95,8 @@ class SqliteStorage:
 
     def _connect(self) -> sqlite3.Connection:
         if self._has_file:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._path.touch(mode=0o600)
         connection = sqlite3.connect(self._path if self._has_file else ":memory:", isolation_level=None)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={self._synchronous}")
