@@ -224,4 +224,22 @@ def test_a_dry_run_that_sees_nothing_says_why_and_fails(
     done = triager(tmp_path, "sweep", "--dry-run", *flags)
     assert done.exit_code == 1
     assert 'The sweep saw nothing: agent:triager:main may not call "tickets_index"' in done.stderr
-    assert (json.loads(done.stdout)["verdicts"] if flags else []) == []
+    if flags:
+        found = json.loads(done.stdout)
+        assert (found["open"], found["stale"], found["verdicts"]) == (None, None, [])
+    else:
+        assert done.stdout == ""
+
+
+def test_a_sweep_that_sees_nothing_prints_no_counts_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_fresh_installation(tmp_path)
+    monkeypatch.setitem(AGENTS["triager"], "scopes", ["tool:tickets_close"])
+    done = triager(tmp_path, "sweep")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "The sweep saw nothing: " in done.stderr
+
+
+def test_while_every_agent_is_halted_the_plan_is_told(tmp_path: Path) -> None:
+    a_fresh_installation(tmp_path)
+    assert triager(tmp_path, "halt", "--note", "a leak").exit_code == 0
+    assert dry_run(tmp_path).stdout.startswith("open 12, stale 12. A sweep now: ask 10, later 2. Nothing was changed.")

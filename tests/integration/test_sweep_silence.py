@@ -46,3 +46,16 @@ async def test_how_often_people_answered_and_how_long_it_took_is_told(tmp_path: 
             "approval_rate": 0.667,
             "median_wait_s": 1200.0,
         }
+
+
+async def test_a_clock_that_was_far_ahead_keeps_nobody_from_being_asked_again_for_longer_than_a_day(
+    tmp_path: Path, migrated: Path
+) -> None:
+    async with a_world(tmp_path, migrated) as world:
+        await queue(world, 1, 2)
+        assert await swept(world) == [1, 2]
+        await world.run_due(days=400)
+        assert set((await world.report())["cooling"]) == {"1", "2"}
+        world.clock.advance(days=-400)
+        later = [await swept(world) for _ in range(25)]
+        assert later == [[]] * 24 + [[1, 2]]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec import convert, structs
 
 from app.agents.policy import Policy
-from app.agents.sweep_plan import Memory, Plan, Ticket, plan_sweep
+from app.agents.sweep_plan import Memory, Plan, Ticket, Verdict, plan_sweep
 from app.agents.sweep_report import UNANSWERED_KEPT, Kept, Progress, Summary, Told, outcomes, sum_up
 from app.agents.sweep_view import View
-from app.domain import Priority, Speaker, Status
+from app.domain import COUNT_MAX, Priority, Speaker, Status
 from app.runtime.tools.results import Denied, Done, Failed, Outcome, Pending, ToolResult
 from config.triage import POLICY
 
@@ -97,6 +97,27 @@ def test_a_result_that_says_stop_leaves_its_ticket_and_all_behind_it_for_later(s
     assert kept.progress.next == "2026-02-07T13:00:00.000Z_1"
 
 
+@pytest.mark.parametrize("stop", [FULL, BUSY, HALTED])
+def test_what_the_plan_had_left_for_later_is_left_for_the_stops_reason_too(stop: Denied) -> None:
+    """It is the nearer one: nobody was asked who would have taken the last place."""
+    found = told(view(tickets(*range(1, 8))), {1: ASKED, 2: stop}, cap=3)
+    assert [one.verdict for one in found.verdicts] == ["asked"] + ["later"] * 6
+    assert {one.reason for one in found.verdicts[1:]} == {stop.message}
+
+
+def test_what_was_not_taken_back_still_waits() -> None:
+    planned = Plan(
+        [Verdict(number, "", "withdraw", "it has changed since it was asked") for number in (1, 2)],
+        ask=[],
+        withdraw={1: "first", 2: "second"},
+        left=None,
+    )
+    found = outcomes(planned, ["second"], {})
+    assert [one.verdict for one in found.verdicts] == ["waiting", "withdraw"]
+    assert found.verdicts[0].reason == "it should be taken back, but has just been answered, or is halted"
+    assert found.verdicts[1] == planned.verdicts[1]
+
+
 def test_who_was_not_asked_keeps_the_plans_words() -> None:
     seen = view(tickets(1, 2, last_speaker=Speaker.REQUESTER))
     assert told(seen, {}).verdicts == plan(seen).verdicts
@@ -128,6 +149,58 @@ def test_who_waits_for_us_is_listed_and_no_more_than_fit() -> None:
     kept = sum_up(None, Progress(), view(waiting), told(view(waiting)), NOW)
     assert [one.ticket_id for one in kept.waiting_on_us] == list(range(UNANSWERED_KEPT))
     assert {one.verdict for one in kept.waiting_on_us} == {"waiting on us"}
+
+
+def unanswered(
+    last: Kept | None, *numbers: int, more: bool = False, cap: int = 10, asked: tuple[int, ...] = ()
+) -> Kept:
+    """The report of a sweep that meets these, whom nobody has answered, and behind them the `asked`."""
+    so_far = last.progress if last and last.progress.next else Progress()
+    seen = view((*tickets(*numbers, last_speaker=Speaker.REQUESTER), *tickets(*asked)), more=more)
+    return sum_up(last, so_far, seen, told(seen, cap=cap), NOW)
+
+
+def known(kept: Kept) -> tuple[list[int], list[int]]:
+    """Whom its pass has met, and whom only the one before."""
+    of_pass, before = ([one.ticket_id for one in some] for some in (kept.waiting_on_us, kept.from_before))
+    return of_pass, before
+
+
+def test_a_pass_knows_whom_it_met_and_until_its_end_whom_the_one_before_did() -> None:
+    first = unanswered(None, 1, 2, more=True)
+    second = unanswered(first, 8, 9)
+    third = unanswered(second, 1, more=True)
+    fourth = unanswered(third, 9)
+    assert [known(one) for one in (first, second, third, fourth)] == [
+        ([1, 2], []),
+        ([1, 2, 8, 9], []),
+        ([1], [2, 8, 9]),
+        ([1, 9], []),
+    ]
+
+
+def test_one_who_is_met_twice_in_a_pass_is_told_once() -> None:
+    assert known(unanswered(unanswered(None, 1, 2, more=True), 2)) == ([1, 2], [])
+
+
+def test_one_who_was_met_and_is_asked_about_now_is_told_no_more() -> None:
+    first = unanswered(None, 1, 2, more=True)
+    assert known(unanswered(first, asked=(2,))) == ([1], [])
+    assert known(unanswered(unanswered(first, 3), asked=(2,), more=True)) == ([], [1, 3])
+
+
+def test_a_new_pass_that_considers_nobody_or_sees_nothing_forgets_nobody() -> None:
+    before = unanswered(None, 1, 2)
+    for _ in range(2):
+        before = unanswered(before, asked=(5,), cap=0)
+        assert known(before) == ([], [1, 2])
+        before = sum_up(before, Progress(), view((), error="no"), Told([], 0, 0, 0), NOW)
+        assert known(before) == ([], [1, 2])
+    assert known(unanswered(before, 2)) == ([2], [])
+
+
+def test_a_pass_in_which_nobody_is_left_forgets_all() -> None:
+    assert known(unanswered(unanswered(None, 1, 2))) == ([], [])
 
 
 def test_the_report_of_a_release_without_progress_is_read() -> None:
@@ -197,6 +270,15 @@ def test_a_sweep_that_considers_nobody_keeps_the_place_of_the_one_before() -> No
     seen = view(tickets(2), stale=40)
     kept = sum_up(None, so_far, seen, told(seen, {2: HALTED}), NOW)
     assert (kept.progress.next, kept.progress.visited, kept.progress.sweeps) == (so_far.next, 20, 3)
+
+
+@pytest.mark.parametrize(("stale", "at_least"), [(COUNT_MAX - 1, False), (COUNT_MAX, True)])
+def test_where_no_more_are_counted_the_sweeps_for_all_are_at_least_so_many(stale: int, at_least: bool) -> None:
+    assert progress(view(tickets(1, 2, 3), stale=stale), cap=2).at_least is at_least
+
+
+def test_a_pass_that_is_over_took_what_it_took() -> None:
+    assert progress(view(tickets(1, 2, 3), stale=COUNT_MAX)).at_least is False
 
 
 def test_sweeps_of_a_pass_add_up() -> None:
