@@ -76,7 +76,7 @@ def outcomes(plan: Plan, withdrawn: Collection[str], results: Mapping[int, ToolR
     """
     stopped = next((result for result in results.values() if isinstance(result, Denied) and result.stops), None)
     became = {ticket.id: _became(results.get(ticket.id), stopped) for ticket in plan.ask}
-    held = {"verdict": "waiting", "reason": "it should be taken back, but has just been answered, or is halted"}
+    held = {"verdict": "waiting", "reason": "it should be taken back, but has ended or been answered, or is halted"}
     kept = {ticket_id: held for ticket_id, request_id in plan.withdraw.items() if request_id not in withdrawn}
     later = {"reason": stopped.message} if stopped else {}
     verdicts = [

@@ -24,11 +24,12 @@ principal_key = :principal_key AND tool = :tool AND fingerprint = :fingerprint A
   OR (ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)))
 """
 STANDS = "ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)"
-# An agent that was told no is told no about the subject, whatever it looks like by now; others about that very call.
+# An agent that was told no is told no about the subject, whatever it looks like by now; others about that very call,
+# and so is an agent whose call is about nothing that exists yet: its subject is the tool.
 REFUSED = f"""
 SELECT 1 FROM approvals INDEXED BY approvals_of_subject
 WHERE subject = :subject AND principal_key = :principal_key AND tool = :tool AND {STANDS}
-  AND principal_key LIKE 'agent:%'
+  AND principal_key LIKE 'agent:%' AND subject <> tool
 """  # noqa: S608 (constant text)
 # By its index of what has not ended: the planner, left alone, counts among every request that the caller ever made.
 OPEN = """
@@ -111,8 +112,8 @@ def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> I
         return None
     if met := own(session, **call, now=now):
         return met
-    is_agent = agent_of(request.principal_key) is not None
-    if is_agent and (no := remembered(session, request.principal_key, request.tool, [request.subject], now)):
+    per_subject = agent_of(request.principal_key) is not None and request.subject != request.tool
+    if per_subject and (no := remembered(session, request.principal_key, request.tool, [request.subject], now)):
         [rejected] = statuses(session, [no[request.subject].request_id], now).values()
         return rejected
     if brake := brakes.holding(session, request.principal_key):

@@ -278,6 +278,25 @@ async def test_a_token_is_refused_the_call_that_was_rejected_and_no_other(world:
     assert await ask("once more", 1) is None
 
 
+async def test_a_no_to_an_agents_call_about_nothing_that_exists_yet_refuses_that_call_and_no_other(
+    world: World,
+) -> None:
+    """Without a path argument the subject is the tool: a no to one new parcel is none to every parcel."""
+    store, send = DatabaseApprovalStore(world.system.db, 3600), "parcels_send"
+
+    async def ask(request_id: str, note: str) -> Approval | None:
+        call = {"note": note}
+        request = NewRequest(request_id, send, call, fingerprint(call), NIGHT, send, {})
+        return await store.ask(request, world.clock.at)
+
+    assert await ask("first", "a") is None
+    await reject(world, "first", reason="not this one")
+    met = await ask("again", "a")
+    assert met is not None
+    assert (met.id, met.status) == ("first", "rejected")
+    assert await ask("another", "b") is None
+
+
 async def test_the_sweep_asks_again_once_a_person_says_so_and_not_before(world: World) -> None:
     await world.system.db.write(a_ticket)
     assert (await world.sweep())["asked"] == 1

@@ -16,7 +16,7 @@ from tests.world import World, a_world
 
 pytestmark = pytest.mark.anyio
 
-HELD = "it should be taken back, but has just been answered, or is halted"
+HELD = "it should be taken back, but has ended or been answered, or is halted"
 
 
 def halts_once(world: World, step: Step) -> Callable[[Step], None]:
@@ -65,10 +65,21 @@ async def test_a_no_that_the_agent_has_not_heard_of_yet_is_not_taken_back(tmp_pa
         assert (await world.approval(request)).ended == "rejected"
 
 
-async def test_one_that_is_gone_by_then_is_not_said_to_be_taken_back_either(
-    tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_question_is_taken_back_once_although_the_agent_has_not_heard_of_it_by_the_next_sweep(
+    tmp_path: Path, migrated: Path
 ) -> None:
-    """Of two that are moot, one is answered and one is not."""
+    async with a_world(tmp_path, migrated) as world:
+        request = await moot_question(world)
+        told = []
+        for _ in range(2):
+            await swept(world, hours=0)
+            told.append((words(world)[1], reasons(world)[1]))
+        assert told == [("withdraw", "it has changed since it was asked"), ("waiting", HELD)]
+        assert (await world.events("ticket:1")).count("withdrawn") == 1
+        assert (await world.approval(request)).ended == "cancelled"
+
+
+async def test_of_several_that_are_moot_each_is_told_as_it_went(tmp_path: Path, migrated: Path) -> None:
     async with a_world(tmp_path, migrated) as world:
         await queue(world, 1, 2)
         await swept(world)

@@ -114,7 +114,7 @@ def test_what_was_not_taken_back_still_waits() -> None:
     )
     found = outcomes(planned, ["second"], {})
     assert [one.verdict for one in found.verdicts] == ["waiting", "withdraw"]
-    assert found.verdicts[0].reason == "it should be taken back, but has just been answered, or is halted"
+    assert found.verdicts[0].reason == "it should be taken back, but has ended or been answered, or is halted"
     assert found.verdicts[1] == planned.verdicts[1]
 
 
