@@ -100,7 +100,8 @@ def build(
 def _cipher(settings: Settings) -> AppKeyCipher:
     if not settings.app_key:
         raise SettingMissing(
-            "APP_KEY is not set, so waiting calls could not be sealed. Add the line printed by: triager key"
+            "APP_KEY is not set, so waiting calls could not be sealed. Nothing was done. "
+            "Add the line printed by: triager key"
         )
     try:
         return AppKeyCipher([settings.app_key, *settings.previous_keys], "ledger", urandom)

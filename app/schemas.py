@@ -122,12 +122,15 @@ class TicketOut(Output):
 
 
 class TicketPage(Output):
-    """`next` is the `after` of the following page, null on the last. Counts stop at 1,000: then read "at least"."""
+    """`next` is the `after` of the following page, null on the last. Counts stop at 1,000: then read "at least".
+
+    `stale` is null without `inactive_since`: nothing was asked.
+    """
 
     tickets: list[TicketOut]
     next: str | None
     open: int
-    stale: int
+    stale: int | None
 
 
 class CommentOut(Output):

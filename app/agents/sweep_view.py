@@ -20,7 +20,7 @@ class Page(Struct, frozen=True):
     tickets: list[Ticket]
     next: str | None
     open: int
-    stale: int
+    stale: int | None  # None where nothing was asked about it
 
 
 class View(Struct, frozen=True):
@@ -57,7 +57,7 @@ class Lookout:
             if isinstance(page, str):
                 return View(view.memory, error=page)
             seen = (*view.stretch, *page.tickets)
-            view = structs.replace(view, stretch=seen, more=bool(page.next), open=page.open, stale=page.stale)
+            view = structs.replace(view, stretch=seen, more=bool(page.next), open=page.open, stale=page.stale or 0)
             after = page.next
             if after is None or self.plan(view).left is not None:
                 break

@@ -83,7 +83,7 @@ class TicketQuery(Struct, frozen=True, kw_only=True):
 
 
 def listing(session: Session, query: TicketQuery) -> TicketPage:
-    """`open` counts every open ticket; `stale` those inactive since `inactive_since` (or `stale_since`)."""
+    """`open` counts every open ticket; `stale` those inactive since `inactive_since` (or `stale_since`), if given."""
     given = {name: value for name in FILTERS if (value := getattr(query, name)) is not None}
     if query.inactive_since:
         instant("inactive_since", query.inactive_since)
@@ -97,7 +97,8 @@ def listing(session: Session, query: TicketQuery) -> TicketPage:
     found = [ticket_out(row[2:]) for row in rows[: query.limit] if row[2] is not None]
     more = len(rows) > query.limit
     last = _cursor(found[-1], query.sort) if more else None
-    return TicketPage(tickets=found, next=last, open=rows[0][0], stale=rows[0][1])
+    stale = rows[0][1] if query.inactive_since or query.stale_since else None
+    return TicketPage(tickets=found, next=last, open=rows[0][0], stale=stale)
 
 
 def ticket_out(row: Sequence[Any]) -> TicketOut:

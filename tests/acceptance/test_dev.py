@@ -86,7 +86,11 @@ def test_a_key_that_is_none_is_one_sentence(folder: Path, monkeypatch: pytest.Mo
     triager("db", "upgrade")
     monkeypatch.setenv("APP_KEY", "zzz")
     refused = triager("serve")
-    assert (refused.exit_code, "base64 of 32 bytes" in refused.stderr, "Traceback" in refused.stderr) == (
+    assert (
+        refused.exit_code,
+        "base64 of 32 bytes. Nothing was done." in refused.stderr,
+        "Traceback" in refused.stderr,
+    ) == (
         1,
         True,
         False,

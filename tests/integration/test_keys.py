@@ -80,7 +80,7 @@ async def test_without_the_old_key_its_rows_are_set_aside_and_all_else_goes_on(t
 
 
 async def test_without_any_key_nothing_starts_and_nothing_is_stored_in_plain_text(tmp_path: Path) -> None:
-    with pytest.raises(SettingMissing, match=r"could not be sealed. Add the line printed by: triager key"):
+    with pytest.raises(SettingMissing, match=r"could not be sealed\. Nothing was done\. Add the line"):
         build(Settings(data_dir=tmp_path))
 
 

@@ -99,6 +99,7 @@ async def test_a_plain_query_is_understood(database: Database) -> None:
     page = answer.json()
     assert ([ticket["id"] for ticket in page["tickets"]], page["next"]) == ([2, 1], None)
     assert (page["open"], page["stale"]) == (3, 3)
+    assert (await an_api(database).get("/tickets")).json()["stale"] is None  # nothing was asked
 
 
 async def test_the_limit_is_fifty_unless_asked(database: Database) -> None:

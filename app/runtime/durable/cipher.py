@@ -62,7 +62,7 @@ def decode_key(app_key: str) -> bytes:
     except binascii.Error:
         raw = b""
     if len(raw) != KEY_BYTES:
-        raise ValueError("APP_KEY must be the base64 of 32 bytes. Print a fresh one: triager key")
+        raise ValueError("APP_KEY must be the base64 of 32 bytes. Nothing was done. Print a fresh one: triager key")
     return raw
 
 
