@@ -121,7 +121,8 @@ def test_blank_lines_comments_and_docstrings_are_no_code() -> None:
 
 
 def test_a_sum_that_reached_its_limit_is_found() -> None:
-    texts = {"app/services/x.py": "x = 1\n" * 2_500, "app/runtime/x.py": "x = 1\n" * 2_499}
+    [most, _], [other, _] = sizes.SUMS.values()
+    texts = {"app/services/x.py": "x = 1\n" * most, "app/runtime/x.py": "x = 1\n" * (other - 1)}
     [finding] = sizes.size_findings(Tree(Path("nowhere"), texts))
     assert (finding.rule, finding.level) == ("size", "error")
 

@@ -118,4 +118,4 @@ async def test_the_serving_process_does_it_once_a_night_and_says_so_in_one_line(
                 assert [line["event"] for line in logs] == ["housekeeping"] * lines
             stop.set()
             await nights
-    assert set(logs[0]) == {"event", "log_level", "sessions", "links", "approvals", "events"}
+    assert set(logs[0]) == {"event", "log_level", "sessions", "links", "approvals", "events", "audit_days"}

@@ -144,7 +144,7 @@ async def test_a_row_whose_question_was_never_put_is_fenced_off_without_a_word(t
         assert await settled(world) == []
         late = NewRequest(request, "tickets_close", {}, "mark", TRIAGER.key, "ticket:1", {})
         assert await world.system.db.write(approval_gate.ask, late, NOW, 60) is not None  # it cannot appear behind us
-        assert (await world.client.get("/approvals")).json() == {"pending": [], "resolved": []}
+        assert (await world.client.get("/approvals")).json() == {"pending": [], "resolved": [], "declined": []}
         assert (await world.sweep())["asked"] == 1
 
 
