@@ -68,7 +68,8 @@ def agent_show(instance: str, as_json: bool) -> None:
         job_said = f"job {name} ({job['expression']} {job['zone']}) {state}, {job['failures']} failures"
         click.echo(printable(job_said))
     for call in found["parked"]:
-        click.echo(f"waits {call['request_id']} {call['tool']} {call['subject']}, next look {call['next_check_at']}")
+        waits = f"waits {call['request_id']} {call['tool']} {call['subject']}, next look {call['next_check_at']}"
+        click.echo(printable(waits))
 
 
 def _halted(one: dict[str, Any]) -> str:
@@ -101,7 +102,7 @@ def agent_runs(instance: str, number: int | None, as_json: bool) -> None:
     for run in found:
         report = run["report"] or {}
         counters = ", ".join(f"{name} {value}" for name, value in report.items() if isinstance(value, int | str))
-        click.echo(f"{run['id']}  {run['started_at']}  {counters or 'under way, or broken off'}")
+        click.echo(printable(f"{run['id']}  {run['started_at']}  {counters or 'under way, or broken off'}"))
         if number is not None:
             print_verdicts(run["details"] or [])
 

@@ -1,6 +1,7 @@
 """What most commands need: the settings, the database at its newest schema, an event loop, JSON on stdout."""
 
 import asyncio
+import json
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ import rich_click as click
 
 from app import migrations
 from app.cli import JSON_DUE
-from app.domain import Invalid, Refusal
+from app.domain import MISLEADING, Invalid, Refusal
 from app.runtime.principal import Principal
 from config.settings import Settings, load
 from db.engine import Database
@@ -54,7 +55,12 @@ def print_json(value: object) -> None:
     """The one JSON document on stdout."""
     if context := click.get_current_context(silent=True):
         context.meta[JSON_DUE] = False
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    click.echo(for_terminal(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
+
+
+def for_terminal(document: str) -> str:
+    """The same JSON; what would drive a terminal or reorder its text stands there as escapes."""
+    return MISLEADING.sub(lambda found: found[0] if found[0] == "\n" else json.dumps(found[0])[1:-1], document)
 
 
 def note(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:

@@ -96,7 +96,7 @@ def tool_call(ctx: click.Context, name: str, given: dict[str, Any], email: str, 
     if as_json:
         common.print_json(came_to)
     else:
-        click.echo(f"{came_to['result']}: {msgspec.json.encode(came_to['answer']).decode()}")
+        click.echo(f"{came_to['result']}: {common.for_terminal(msgspec.json.encode(came_to['answer']).decode())}")
     ctx.exit(EXIT[came_to["result"]])
 
 

@@ -51,6 +51,16 @@ def test_a_call_that_is_carried_out_prints_the_routes_answer_and_says_who_acts(f
     assert call(folder, "tickets_index", "{}").stdout.startswith('done: {"tickets":[')
 
 
+def test_what_a_title_would_do_to_a_terminal_is_printed_as_escapes(tmp_path: Path, migrated: Path) -> None:
+    title = "Pay\u202e\x9b2J\u2028\n\x1b[31m"
+    in_a_world(tmp_path, migrated, lambda world: world.system.db.write(a_ticket, title=title))
+    for more in ((), ("--json",)):
+        done = call(tmp_path, "tickets_index", "{}", *more)
+        assert "".join(done.stdout.splitlines()).isprintable()
+        told = json.loads(done.stdout.removeprefix("done: "))
+        assert told.get("answer", told)["tickets"][0]["title"] == title
+
+
 @pytest.mark.parametrize("way", ["-", "@"])
 def test_arguments_may_come_from_a_file_or_from_stdin(folder: Path, tmp_path: Path, way: str) -> None:
     (tmp_path / "call.json").write_text('{"limit": 1}')
