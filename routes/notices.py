@@ -10,7 +10,7 @@ def standing(request: ApprovalOut, brake: Brake | None) -> str | None:
     by_agent = agent_of(request.principal) is not None
     match request.status:
         case "used":
-            return "Approved, and carried out."
+            return "Approved. It was carried out."
         case "approved":
             return f"Approved. {_when(request, brake, by_agent=by_agent)}"
         case "rejected":

@@ -181,7 +181,7 @@ async def test_an_approved_ticket_is_closed_and_shown_as_carried_out(house: Hous
     )
     assert "2 open, 1 stale" in panel(html, "tickets")
     assert "Ticket #1 closed, just now approved" in words(panel(html, "report"))
-    assert "Approved, and carried out." in (await house.browser.get(f"/?done={first}")).text
+    assert "Approved. It was carried out." in (await house.browser.get(f"/?done={first}")).text
 
 
 async def test_a_link_says_nothing_that_did_not_happen(house: House) -> None:
