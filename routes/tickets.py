@@ -119,6 +119,7 @@ async def comment_on_ticket(
     description="Close one ticket you have seen at this version. A person must approve it before it runs.",
     approval="required",
     preview=tickets.preview_close,
+    no_is_final=True,
 )
 async def close_ticket(
     ticket_id: FromPath[TicketId],

@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 
 from app.runtime import invocation
 from app.runtime.instants import after, to_text
-from app.runtime.principal import agent_of
 from app.runtime.tools.approvals import CHANGED, Approval, Full, InTheWay, NewRequest, Rejection, Status
 from app.runtime.tools.redact import redact_text
 from app.services import brakes
@@ -24,12 +23,10 @@ principal_key = :principal_key AND tool = :tool AND fingerprint = :fingerprint A
   OR (ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)))
 """
 STANDS = "ended = 'rejected' AND superseded_at IS NULL AND (until_at IS NULL OR until_at > :now)"
-# An agent that was told no is told no about the subject, whatever it looks like by now; others about that very call,
-# and so is an agent whose call is about nothing that exists yet: its subject is the tool.
+# Some tools' no to an agent is about the subject, whatever it looks like by now; else it is about that very call.
 REFUSED = f"""
 SELECT 1 FROM approvals INDEXED BY approvals_of_subject
-WHERE subject = :subject AND principal_key = :principal_key AND tool = :tool AND {STANDS}
-  AND principal_key LIKE 'agent:%' AND subject <> tool
+WHERE subject = :refused_subject AND principal_key = :principal_key AND tool = :tool AND {STANDS}
 """  # noqa: S608 (constant text)
 # By its index of what has not ended: the planner, left alone, counts among every request that the caller ever made.
 OPEN = """
@@ -107,15 +104,15 @@ def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> I
         "expires_at": after(now, ttl_s),
         "trace_id": invocation.trace_id(),
         "open_max": request.open_max,
+        "refused_subject": request.refused_subject,
     }
     if _verdict(session, ASK, **call, **row, changed=CHANGED, now=at):
         return None
     if met := own(session, **call, now=now):
         return met
-    per_subject = agent_of(request.principal_key) is not None and request.subject != request.tool
-    if per_subject and (no := remembered(session, request.principal_key, request.tool, [request.subject], now)):
-        [rejected] = statuses(session, [no[request.subject].request_id], now).values()
-        return rejected
+    subjects = [request.refused_subject] if request.refused_subject else []
+    for no in remembered(session, request.principal_key, request.tool, subjects, now).values():
+        return statuses(session, [no.request_id], now)[no.request_id]
     if brake := brakes.holding(session, request.principal_key):
         return brake
     waiting = session.execute(text(OPEN), {"principal_key": request.principal_key}).scalar_one()

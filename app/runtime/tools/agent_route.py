@@ -27,12 +27,16 @@ Approval = Literal["auto", "required"]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """`preview` is a service: it takes the tool's own arguments by name and says what the call would do."""
+    """`preview` is a service: it takes the tool's own arguments by name and says what the call would do.
+
+    `no_is_final`: a person's no to an agent is about the subject (a ticket at whatever version), not about that call.
+    """
 
     description: str
     approval: Approval
     preview: Callable[..., Any] | None
     redact: tuple[str, ...]
+    no_is_final: bool
 
 
 class Reads(Protocol):
@@ -51,8 +55,9 @@ class AgentRoute(HTTPRouteHandler):
         approval: Approval = "auto",
         preview: Callable[..., Any] | None = None,
         redact: tuple[str, ...] = (),
+        no_is_final: bool = False,
     ) -> Self:
-        self.opt[MARK] = Mark(description, approval, preview, redact)
+        self.opt[MARK] = Mark(description, approval, preview, redact, no_is_final)
         return self
 
     def __call__(self, fn: Callable[..., Any]) -> "AgentRoute":

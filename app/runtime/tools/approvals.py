@@ -38,6 +38,7 @@ class NewRequest:
     subject: str
     preview: dict[str, Any]
     open_max: int = OPEN_REQUESTS  # that its principal may have, this one included
+    refused_subject: str | None = None  # a no about this stands in the way, whatever call it was about
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,15 +158,17 @@ class Pipeline:
     def _question(
         self, caller: Caller, tool: Tool, arguments: dict[str, Any], request_id: str, preview: dict[str, Any]
     ) -> NewRequest:
+        subject = tool.subject(arguments)
         return NewRequest(
             id=request_id,
             tool=tool.name,
             input=redact(arguments, tool.mark.redact),
             fingerprint=fingerprint(arguments),
             principal_key=caller.principal.key,
-            subject=tool.subject(arguments),
+            subject=subject,
             preview=redact(preview, tool.mark.redact),
             open_max=caller.open_requests,
+            refused_subject=subject if tool.mark.no_is_final and caller.principal.kind == "agent" else None,
         )
 
     async def _dispatch(self, tool: Tool, arguments: dict[str, Any], call: InProcess) -> ToolResult:
