@@ -16,6 +16,7 @@ from app.cli.story import CAP, Story, story
 from app.cli.tickets import bring_in, instant
 from app.domain import Refusal
 from app.importer.keep import Imported
+from config.triage import POLICY
 from db.engine import Database
 
 SWEEPS_MAX = 1_000
@@ -59,9 +60,14 @@ async def _tell(file: Path | None, now: datetime, answers: str, *, silent: bool)
             click.echo(line)
 
     with TemporaryDirectory(prefix="triager-demo-") as folder:
+        say("  policy  " + ", ".join(f"{name} {_plain(value)}" for name, value in POLICY.items()))
         async with story(Path(folder), now, plant, say) as told:
             await (_unattended(told, answers) if file else _by_hand(told))
             return told, await books(told)
+
+
+def _plain(value: object) -> str:
+    return " ".join(value) or "none" if isinstance(value, list) else str(value).lower()
 
 
 async def _import(db: Database, file: Path, now: datetime) -> None:

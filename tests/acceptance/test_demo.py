@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from app.cli.demo import demo
 from app.domain import Refusal
 from config.settings import ROOT
+from config.triage import POLICY
 
 REAL_TICKETS = ROOT.parent / "shared" / "data" / "real_tickets.csv"
 
@@ -38,7 +39,9 @@ def test_readme_shows_the_transcript_it_prints() -> None:
     arguments = ["--now", "2026-03-09T12:00:00Z"]
     lines = CliRunner().invoke(demo, arguments, catch_exceptions=False).stdout.splitlines()
     shown = (ROOT / "README.md").read_text()
-    for line in lines[:4]:
+    assert f"  policy  stale_after_days {POLICY['stale_after_days']}, …\n" in shown
+    assert all(name in lines[0] for name in POLICY)
+    for line in lines[1:5]:
         assert line.partition("nothing has")[0] in shown
 
 
