@@ -1,5 +1,6 @@
 """What a tool call costs over its bare route, and what it costs at /mcp: server CPU, in process, no network."""
 
+import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
@@ -109,11 +110,11 @@ def _mcp(system: System) -> Callable[[], Awaitable[Any]]:
     turn = cycle(TOKENS)
 
     async def call() -> None:
-        parts = [{"type": "http.disconnect"}, {"type": "http.request", "body": body, "more_body": False}]
+        parts = [{"type": "http.request", "body": body, "more_body": False}]
         said: list[Any] = []
 
         async def receive() -> Any:
-            return parts.pop() if len(parts) > 1 else parts[0]
+            return parts.pop() if parts else await asyncio.Future()  # the client stays
 
         async def send(message: Any) -> None:
             said.append(message)
