@@ -142,7 +142,7 @@ def web(settings: Settings, db: Database, host: Host, clock: Clock) -> Litestar:
 def _mount_mcp(litestar: Litestar, pipeline: Pipeline) -> None:
     """The tools at /mcp, unless that folder was deleted."""
     if find_spec("app.mcp"):
-        from app.mcp.endpoint import endpoint  # noqa: PLC0415
+        from app.mcp.endpoint import endpoint  # noqa: PLC0415 (a folder that may be gone)
 
         litestar.register(endpoint(pipeline))
 

@@ -69,7 +69,7 @@ class Desk:
             template,
             status=status,
             notice=notice,
-            bad=status >= 400,  # noqa: PLR2004
+            bad=status >= 400,  # noqa: PLR2004 (HTTP)
             approvals=answers,
             tickets=tickets,
             brakes=held,

@@ -24,7 +24,7 @@ from db.engine import Database
 
 PUBLIC, TOOLS_TOKEN = "public", "tools_token"  # keys in a handler's opt
 BEARER = re.compile(rb"(?i:bearer) ([\x21-\x7e]+)")
-TOOLS_TOKEN_ELSEWHERE = "A tools token works at /mcp only. Nothing was executed. Elsewhere, use an operator token."  # noqa: S105
+TOOLS_TOKEN_ELSEWHERE = "A tools token works at /mcp only. Nothing was executed. Elsewhere, use an operator token."  # noqa: S105 (words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def _refusal(code: int, message: str) -> ASGIResponse:
 
 
 def _load(pipeline: Pipeline) -> ASGIApp:
-    from app.mcp.server import serving  # noqa: PLC0415
+    from app.mcp.server import serving  # noqa: PLC0415 (a second of CPU)
 
     return serving(pipeline)
 

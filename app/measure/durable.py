@@ -76,7 +76,7 @@ async def measure(say: Callable[[str], None]) -> Durable:
             wakes = [await _wake_ms(system, host, request) for request in asked[:WAKES]]
             say(f"{DRAINED} answers at once")
             drain_s = await _drain_s(system, host, asked[WAKES:])
-            assert await system.db.read(_closed) == WAKES + DRAINED  # noqa: S101
+            assert await system.db.read(_closed) == WAKES + DRAINED  # noqa: S101 (a figure of nothing is none)
     say(f"{SLEEPERS} sleeping instances")
     return Durable(
         turns_per_s_full=full,

@@ -20,7 +20,7 @@ HOLDS = "(agent = '*' OR substr(principal_key, 1, length(agent) + 7) = 'agent:' 
 HALTED = f"EXISTS (SELECT 1 FROM brakes WHERE {HOLDS})"  # noqa: S608 (constant text)
 HOLDING = f"""
 SELECT agent, "by", at, note FROM (SELECT :principal_key AS principal_key), brakes WHERE {HOLDS} ORDER BY agent LIMIT 1
-"""  # noqa: S608
+"""  # noqa: S608 (constant text)
 COLUMNS = (BrakeRow.agent, BrakeRow.by, BrakeRow.at, BrakeRow.note)
 
 

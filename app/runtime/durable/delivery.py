@@ -14,14 +14,13 @@ from app.runtime.durable.ledger import Ledger, LedgerRow
 from app.runtime.errors import Unreadable
 from app.runtime.instants import Clock
 from app.runtime.steps import Step, reached
-from app.runtime.tools.approvals import CHANGED, Approval, ApprovalStore, claim_of
+from app.runtime.tools.approvals import Approval, ApprovalStore, claim_of
+from app.runtime.tools.gate import end_reason
 from app.runtime.tools.pipeline import Caller, Pipeline
-from app.runtime.tools.redact import redact_text
 from app.runtime.tools.results import Done
 
 RETRIES_MAX = 10  # in one turn; the rest follow in a turn of their own
 STATEMENTS_SPARE = 5  # a row that was begun must be able to end
-CONFLICT = 409
 ROUNDS_MAX = 5  # no row needs more; one that does is left for a later turn
 log = structlog.get_logger()
 
@@ -164,9 +163,7 @@ class Delivery:
                 await self._store.end(row.request_id, "carried out", self._clock(), "used")
             await self._settle(replace(event, status="approved", ran="ok", reason=None))
             return True
-        changed = result.outcome.status == CONFLICT
-        reason = CHANGED if changed else f"refused: {redact_text(result.outcome.message)}"
-        return await self._end(event, "cancelled", reason, "failed")
+        return await self._end(event, "cancelled", end_reason(result.outcome), "failed")
 
     async def _end(self, event: Settled, ended: Literal["cancelled", "unknown"], reason: str, ran: Ran) -> bool:
         if not await self._store.end(event.request_id, reason, self._clock(), ended):

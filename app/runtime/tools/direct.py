@@ -12,13 +12,12 @@ from typing import Any
 from app.runtime.instants import Clock, to_text
 from app.runtime.steps import Step, reached
 from app.runtime.tools import gate
-from app.runtime.tools.approvals import CHANGED, Approval, ApprovalStore, InTheWay, NewRequest, Status, claim_of
+from app.runtime.tools.approvals import Approval, ApprovalStore, InTheWay, NewRequest, Status, claim_of
 from app.runtime.tools.companions import told_used
 from app.runtime.tools.results import Denied, Done, Pending, ToolResult
 
 FINISH_WITHIN = timedelta(hours=24)  # of the consume; a repeat that comes later finds it given up
 LATE = "not carried out within 24 h of its start"
-CONFLICT = 409
 ROUNDS_MAX = 5  # no call needs more, unless another keeps changing what it finds
 
 
@@ -98,8 +97,7 @@ class DirectGate:
             if isinstance(result, Done) and not call.repeatable:
                 await self._end(met, "carried out", None, "used")
             return result
-        changed = result.outcome.status == CONFLICT
-        return await self._end(met, CHANGED if changed else f"refused: {result.outcome.message}", result)
+        return await self._end(met, gate.end_reason(result.outcome), result)
 
     async def _end(
         self, met: Approval, reason: str, answer: ToolResult | None, ended: Status = "cancelled"

@@ -10,10 +10,12 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from app.runtime.steps import Step, reached
-from app.runtime.tools.approvals import LIVE, Approval, ApprovalStore, Full, InTheWay, NewRequest
+from app.runtime.tools.approvals import CHANGED, LIVE, Approval, ApprovalStore, Full, InTheWay, NewRequest
 from app.runtime.tools.brakes import Brake
-from app.runtime.tools.results import Denied, Pending, ToolResult
+from app.runtime.tools.redact import redact_text
+from app.runtime.tools.results import Denied, Outcome, Pending, ToolResult
 
+CONFLICT = 409
 Notify = Callable[[NewRequest], None]
 
 
@@ -73,3 +75,8 @@ def refusal(met: InTheWay) -> Denied:
         return Denied("approval", message, rejected=True, until=met.until)
     message = f"Request {met.id} for this very call has ended as {met.status}. Nothing was executed. Look at it again."
     return Denied("approval", message)
+
+
+def end_reason(refusal: Outcome) -> str:
+    """Why a request ends whose call the route refused, whoever made it."""
+    return CHANGED if refusal.status == CONFLICT else f"refused: {redact_text(refusal.message)}"
