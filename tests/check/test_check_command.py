@@ -71,7 +71,7 @@ def test_the_document_says_what_was_found_and_what_each_agent_may_call(as_it_is:
     assert list(as_it_is) == ["ok", "findings", "agents", "sizes"]
     assert as_it_is["agents"]["triager"]["tools"] == ["tickets_index", "tickets_close"]
     assert set(as_it_is["agents"]["triager"]["scopes"]) == {"tool:tickets_index", "tool:tickets_close"}
-    assert [set(size) for size in as_it_is["sizes"]] == [{"what", "lines", "limit"}] * 2
+    assert [set(size) for size in as_it_is["sizes"]] == [{"what", "lines", "limit"}] * 3
 
 
 def test_this_tree_breaks_no_rule(as_it_is: dict[str, Any]) -> None:

@@ -1,0 +1,16 @@
+"""The console: pages for people, a file per page. The rules are the services'; see desk.py for how pages are made."""
+
+from litestar import Router
+from litestar.di import Provide
+
+from app.auth import console
+from routes.console import agent, inbox
+from routes.console.desk import desk
+
+routes = Router(
+    "/",
+    route_handlers=[*inbox.routes, *agent.routes],
+    guards=[console],
+    dependencies={"desk": Provide(desk)},
+    include_in_schema=False,
+)

@@ -1,0 +1,1 @@
+// The desk in a browser: live pages and keys. Everything works without it.
