@@ -1,0 +1,94 @@
+"""The console on the real app, and browsers that have signed in. The fixture `house`: tests/integration/conftest.py."""
+
+import re
+from datetime import datetime
+from typing import Any
+
+import httpx
+from sqlalchemy.orm import Session
+from support import a_ticket, ago, an_operator
+
+from app.main import System
+from app.runtime import invocation
+from app.services import approvals, sessions, tokens
+
+COOKIE, OTHER_COOKIE, LOOKER_COOKIE = "c" * 43, "o" * 43, "d" * 43
+HOURS = 3600
+
+
+class Clock:
+    def __init__(self, at: datetime) -> None:
+        self.at = at
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+class House:
+    """The system, two stale tickets among four, and a browser that has signed in."""
+
+    def __init__(self, system: System, clock: Clock) -> None:
+        self.system, self.clock, self.spent = system, clock, 0
+        self.browser = self.signed_in(COOKIE)
+
+    def signed_in(self, cookie: str) -> httpx.AsyncClient:
+        """COOKIE is "Ops <On-Call>", OTHER_COOKIE is "Ana"; LOOKER_COOKIE may look, and decide nothing."""
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(self._counted),
+            base_url="http://localhost",
+            cookies={"session": cookie},
+            headers={"accept": "text/html,*/*;q=0.8"},
+        )
+
+    async def _counted(self, scope: Any, receive: Any, send: Any) -> None:
+        with invocation.begin("trace") as own:
+            await self.system.litestar(scope, receive, send)
+        self.spent = own.statements
+
+    async def page(self, path: str = "/") -> str:
+        answer = await self.browser.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    async def sweep(self) -> None:
+        await self.system.host.get("triager", "main").call("sweep")
+
+    async def asked(self) -> list[str]:
+        page = await self.system.db.read(approvals.listing, self.clock())
+        return sorted((one.id for one in page.pending), key=lambda id_: int(id_.removeprefix("id")))
+
+    async def post(self, path: str, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
+        """As a form does it: with the token that the page carries."""
+        token = csrf_of(await self.page())
+        answer = await self.browser.post(path, data={"_csrf": token, **fields}, headers=headers)
+        await self.system.host.drain()
+        return answer
+
+    async def press(self, path: str, **fields: Any) -> str:
+        """The page that a form's answer leads to."""
+        answer = await self.post(path, **fields)
+        assert answer.status_code == 303, answer.text
+        return await self.page(answer.headers["location"])
+
+
+def furnish(session: Session, now: datetime) -> None:
+    people = ((COOKIE, "Ops <On-Call>", ["operate"]), (OTHER_COOKIE, "Ana", ["operate"]), (LOOKER_COOKIE, "Lou", []))
+    for cookie, name, abilities in people:
+        user_id = an_operator(session, name=name, email=f"{cookie[0]}@example.test", abilities=abilities)
+        hashed = tokens.hashed(cookie)
+        sessions.start(session, hashed, now, user_id=user_id, token_id=None, ttl_s=24 * HOURS, old=None)
+    a_ticket(session, title="Login page 500s on Safari")
+    a_ticket(session, title="<script>alert(1)</script>")
+    a_ticket(session, title="Docs typo in the quickstart", age_days=1)
+    a_ticket(session, title="Billing webhook retry storm", status="closed", closed_at=ago(1))
+
+
+def csrf_of(html: str) -> str:
+    found = re.search(r'name="_csrf" value="([0-9a-f]{64})"', html)
+    assert found
+    return found[1]
+
+
+def words(html: str) -> str:
+    """What a reader sees."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).strip()
