@@ -35,7 +35,7 @@ from app.web.tracing import Traced
 from config.agents import AGENTS
 from config.settings import SettingMissing, Settings
 from config.triage import POLICY
-from db.engine import Database
+from db.engine import Database, SqliteDatabase
 from routes import HANDLERS
 from routes.answers import answers
 from routes.brakes import lever
@@ -72,7 +72,7 @@ def build(
 ) -> System:
     """Fit the parts together. Opens no file. Raises SettingMissing without a proper APP_KEY."""
     cipher = _cipher(settings)
-    db = Database(settings.database)
+    db = SqliteDatabase(settings.database)
     store = DatabaseApprovalStore(db, settings.approval_ttl_s)
     audit = FileSink(settings.data_dir / "audit")
     pipeline = Pipeline(store, clock, new_id, _notify, audit)

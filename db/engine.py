@@ -1,4 +1,4 @@
-"""`Database.read` and `Database.write`: one call, one session, one transaction, on SQLite.
+"""`Database.read` and `Database.write`: one call, one session, one transaction, where the engine has transactions.
 
 A service is a plain function whose first parameter is a Session. It cannot await, so no transaction is ever open
 across a dispatch, an HTTP call or a sleep. `write` repeats the whole function while another process holds the write
@@ -27,14 +27,14 @@ BUSY_STEP_S = (0.005, 0.01, 0.02, 0.05)  # the last one repeats
 
 
 class Database:
-    """The app's database. Cheap to make: nothing is opened before the first statement."""
+    """The app's database, over any engine of SQLite's dialect. Counts the statements of each invocation."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._engine = _engine(path)
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        event.listen(engine, "before_cursor_execute", _count)
 
     async def read(self, service: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `service` on one snapshot. Readers never wait for a writer (WAL)."""
+        """Run `service` on one snapshot. Readers never wait for a writer."""
         with self._session(write=False) as session:
             return service(session, *args, **kwargs)
 
@@ -63,12 +63,15 @@ class Database:
         return Session(engine, expire_on_commit=False, execution_options={"synchronize_session": False})
 
 
-def _engine(path: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=QueuePool, pool_size=2)
-    event.listen(engine, "connect", _configure)
-    event.listen(engine, "begin", _begin)
-    event.listen(engine, "before_cursor_execute", _count)
-    return engine
+class SqliteDatabase(Database):
+    """One file. Cheap to make: nothing is opened before the first statement."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=QueuePool, pool_size=2)
+        event.listen(engine, "connect", _configure)
+        event.listen(engine, "begin", _begin)
+        super().__init__(engine)
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

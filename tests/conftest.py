@@ -9,7 +9,7 @@ import pytest
 import structlog
 
 from app import migrations
-from db.engine import Database
+from db.engine import Database, SqliteDatabase
 
 
 @pytest.fixture
@@ -41,6 +41,6 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def database(migrated: Path, tmp_path: Path) -> Iterator[Database]:
     path = tmp_path / "triager.sqlite"
     shutil.copy(migrated, path)
-    database = Database(path)
+    database = SqliteDatabase(path)
     yield database
     database.close()

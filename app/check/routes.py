@@ -20,7 +20,7 @@ from app.runtime.instants import utc_now
 from app.runtime.tools.agent_route import MARK
 from app.runtime.tools.catalog import COMPANIONS, Catalog
 from config.settings import ROOT, Settings
-from db.engine import Database
+from db.engine import SqliteDatabase
 
 NAME = re.compile("[A-Za-z0-9_-]{1,64}")  # what every model provider takes for a tool's name
 WALL = ("/agents", "/agents/{rest:path}")  # refuses everybody, in routes/agents.py
@@ -94,7 +94,7 @@ def _name_findings(marked: Iterable[HTTPRouteHandler]) -> Iterator[Finding]:
 
 def _routes() -> Litestar:
     settings = Settings()
-    return web(settings, Database(settings.database), cast("Host", None), utc_now)  # nobody calls them
+    return web(settings, SqliteDatabase(settings.database), cast("Host", None), utc_now)  # nobody calls them
 
 
 def _handlers(route: Any) -> Iterable[BaseRouteHandler]:

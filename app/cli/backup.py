@@ -15,7 +15,7 @@ from app.runtime.durable.lock import HostLock
 from app.runtime.instants import to_text, utc_now
 from app.services import housekeeping
 from config.settings import Settings
-from db.engine import Database
+from db.engine import SqliteDatabase
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -85,7 +85,7 @@ def _restore(settings: Settings, file: Path, now: datetime, *, keep: bool, force
 
 
 async def _tidy(path: Path, now: datetime) -> dict[str, int]:
-    db = Database(path)
+    db = SqliteDatabase(path)
     try:
         return await db.write(housekeeping.restored, common.SHELL, now)
     finally:

@@ -14,7 +14,7 @@ from app.cli import JSON_DUE
 from app.domain import MISLEADING, Invalid, Refusal
 from app.runtime.principal import Principal
 from config.settings import Settings, load
-from db.engine import Database
+from db.engine import Database, SqliteDatabase
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ def settings() -> Settings:
 def database(settings: Settings) -> Iterator[Database]:
     """The app's database. Raises Refusal when there is none, or when its schema is another one."""
     check_schema(settings)
-    opened = Database(settings.database)
+    opened = SqliteDatabase(settings.database)
     try:
         yield opened
     finally:

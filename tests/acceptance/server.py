@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from app.cli import main
 from app.runtime.steps import Step, on_reached
-from db.engine import Database
+from db.engine import SqliteDatabase
 from tests.support import a_ticket
 from tests.world import KEY, TOKEN, operator_with_token
 
@@ -114,7 +114,7 @@ def furnish(folder: Path, migrated: Path, tickets: int) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
     shutil.copy(migrated, folder / "triager.sqlite")
-    database = Database(folder / "triager.sqlite")
+    database = SqliteDatabase(folder / "triager.sqlite")
     asyncio.run(database.write(fill))
     database.close()
     return folder

@@ -15,7 +15,7 @@ from app.domain import COUNT_MAX, Sort, Status
 from app.runtime import invocation
 from app.schemas import TicketPage
 from app.services.ticket_list import TicketQuery, listing
-from db.engine import Database
+from db.engine import Database, SqliteDatabase
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ FLAT = 1.5
 def large(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """1,000,000 tickets: 200,000 open, 2,000 of them stale."""
     path = tmp_path_factory.mktemp("large") / "triager.sqlite"
-    database = Database(stored(path, migrated, stored=1_000_000, step=5, stale=2_000))
+    database = SqliteDatabase(stored(path, migrated, stored=1_000_000, step=5, stale=2_000))
     yield database
     database.close()
     shutil.rmtree(path.parent)
@@ -41,7 +41,7 @@ def large(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def small(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """1,000 tickets, all of them open and stale."""
     path = tmp_path_factory.mktemp("small") / "triager.sqlite"
-    database = Database(stored(path, migrated, stored=1_000, step=1, stale=1_000))
+    database = SqliteDatabase(stored(path, migrated, stored=1_000, step=1, stale=1_000))
     yield database
     database.close()
 

@@ -22,7 +22,7 @@ from app.runtime.durable.storage import file_of
 from app.runtime.instants import utc_now
 from config.agents import AGENTS
 from config.settings import Settings
-from db.engine import Database
+from db.engine import SqliteDatabase
 from tests.support import a_ticket
 from tests.support_cli import in_a_world, printed, triager
 from tests.support_ledger import parked_closes
@@ -68,7 +68,7 @@ def a_fresh_installation(folder: Path) -> None:
     triager(folder, "db", "upgrade")
 
     async def fill() -> None:
-        database = Database(folder / "triager.sqlite")
+        database = SqliteDatabase(folder / "triager.sqlite")
         for number in range(12):
             await database.write(a_ticket, title=HIDDEN if number == 0 else f"Ticket {number}")
         database.close()
