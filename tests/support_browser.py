@@ -1,10 +1,10 @@
 """The product in a thread, on a port of its own, for a browser to look at."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvicorn
 from sqlalchemy.orm import Session
@@ -17,13 +17,16 @@ from app.services import tokens
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+T = TypeVar("T")
 TOKEN = "trg_browser_secret"  # noqa: S105
 
 
 class Server(uvicorn.Server):
-    def __init__(self, system: System) -> None:
-        super().__init__(uvicorn.Config(system.app, port=0, log_config=None, lifespan="off"))
-        self.system, self.ready = system, Event()
+    """`furnish` fills the database before the first request; None leaves it as it is. 0 means any free port."""
+
+    def __init__(self, system: System, *, port: int = 0, furnish: Callable[[Session], None] | None = None) -> None:
+        super().__init__(uvicorn.Config(system.app, port=port, log_config=None, lifespan="off"))
+        self.system, self.ready, self.furnish = system, Event(), furnish
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
         await super().startup(sockets)
@@ -33,8 +36,15 @@ class Server(uvicorn.Server):
     def address(self) -> str:
         return f"http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}"
 
+    def write(self, service: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Change its database from the test's thread, as some other door would."""
+        change = self.system.db.write(service, *args, **kwargs)
+        return asyncio.run_coroutine_threadsafe(change, self.loop).result(20)
+
     async def run_with_agents(self) -> None:
-        await self.system.db.write(_furnish)
+        self.loop = asyncio.get_running_loop()
+        if self.furnish:
+            await self.system.db.write(self.furnish)
         stop = asyncio.Event()
         agents = asyncio.create_task(self.system.host.run(stop))
         await self.serve()
@@ -53,9 +63,11 @@ def running(server: Server) -> Iterator[None]:
     finally:
         server.should_exit = True
         thread.join(20)
+        assert not thread.is_alive(), "it does not stop"
 
 
-def _furnish(session: Session) -> None:
+def walkthrough(session: Session) -> None:
+    """An operator with TOKEN, and four tickets, of which two are stale."""
     now = utc_now()
     an_operator(session)
     tokens.issue(session, TOKEN, now, name="browser", email="ops@example.test", scopes=[], expires_at=None)
@@ -70,8 +82,8 @@ def _furnish(session: Session) -> None:
         a_comment(session, a_ticket(session, title=title, status=status, **times), created_at=at)
 
 
-def sign_in(page: "Page", address: str) -> None:
+def sign_in(page: "Page", address: str, token: str = TOKEN) -> None:
     page.goto(address)
-    page.get_by_label("Operator token").fill(TOKEN)
+    page.get_by_label("Operator token").fill(token)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{address}/")

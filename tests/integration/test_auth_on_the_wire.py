@@ -12,14 +12,14 @@ from app.main import build
 from app.runtime.instants import utc_now
 from app.services import users
 from config.settings import Settings
-from tests.support_browser import TOKEN, Server, running
+from tests.support_browser import TOKEN, Server, running, walkthrough
 from tests.world import KEY
 
 
 @pytest.fixture
 def server(tmp_path: Path, migrated: Path) -> Iterator[Server]:
     shutil.copy(migrated, tmp_path / "triager.sqlite")
-    server = Server(build(Settings(data_dir=tmp_path, app_key=KEY)))
+    server = Server(build(Settings(data_dir=tmp_path, app_key=KEY)), furnish=walkthrough)
     with running(server):
         yield server
 
