@@ -1,0 +1,1 @@
+"""The product on Cloudflare: a Python Worker, a Durable Object per agent instance, D1. This folder can be deleted."""
