@@ -72,7 +72,11 @@ class House:
 
 
 def furnish(session: Session, now: datetime) -> None:
-    people = ((COOKIE, "Ops <On-Call>", ["operate"]), (OTHER_COOKIE, "Ana", ["operate"]), (LOOKER_COOKIE, "Lou", []))
+    people: tuple[tuple[str, str, list[str]], ...] = (
+        (COOKIE, "Ops <On-Call>", ["operate"]),
+        (OTHER_COOKIE, "Ana", ["operate"]),
+        (LOOKER_COOKIE, "Lou", []),
+    )
     for cookie, name, abilities in people:
         user_id = an_operator(session, name=name, email=f"{cookie[0]}@example.test", abilities=abilities)
         hashed = tokens.hashed(cookie)
