@@ -151,15 +151,41 @@ class TicketDetail(Output):
 # Approvals
 
 
+Tab = Literal["waiting", "approved", "rejected", "expired", "cancelled"]
+Decision = Literal["approved", "rejected"]
+RequestId = Annotated[str, Meta(max_length=64, pattern=NO_NUL)]
+Fingerprint = Annotated[str, Meta(max_length=64, description="As the request was shown. Another one decides nothing.")]
+PLACE = rf"^{INSTANT_TEXT}_[0-9A-Za-z-]{{1,64}}(?![\s\S])"  # the last request of a page: its place in the order
+
+
 class Decide(Input):
     """Approve. The reason is optional."""
 
     reason: Reason | None = None
+    fingerprint: Fingerprint | None = None
 
 
 class Reject(Input):
     """Reject. The refusal is remembered until an instant, until the time to answer would have ended, or always."""
 
+    reason: Reason | None = None
+    until_at: Instant | None = None
+    until_window_ends: bool = False
+    fingerprint: Fingerprint | None = None
+
+
+class Seen(Input):
+    """A request, as it was shown."""
+
+    id: RequestId
+    fingerprint: Fingerprint
+
+
+class Answer(Input):
+    """One answer to many requests. `until_…` are for a no, as where one request is rejected."""
+
+    decision: Decision
+    requests: Annotated[list[Seen], Meta(min_length=1, max_length=50)]
     reason: Reason | None = None
     until_at: Instant | None = None
     until_window_ends: bool = False
@@ -178,10 +204,12 @@ class ApprovalOut(Output):
     """A request as people see it. `status` is pending, approved, used, rejected, expired, cancelled or unknown."""
 
     id: str
+    fingerprint: str  # of what people are shown; an answer may send it back
     tool: str
     subject: str
     input: dict[str, Any]
     preview: dict[str, Any]
+    because: str | None  # why the agent asks, in its own words
     principal: str
     requested_at: Instant
     expires_at: Instant
@@ -197,12 +225,63 @@ class ApprovalOut(Output):
     superseded_at: Instant | None
 
 
-class ApprovalPage(Output):
-    """The 50 oldest that can be answered, the 20 newest that no longer can, and the 20 newest that stand as a no."""
+class TicketNow(Output):
+    """The ticket that a request is about, as it is now."""
 
-    pending: list[ApprovalOut]
-    resolved: list[ApprovalOut]
-    declined: list[ApprovalOut]
+    id: int
+    title: str
+    status: Status
+    version: int
+    last_speaker: Speaker
+    last_activity_at: Instant
+    requester: str | None
+    closed_by: str | None
+
+
+class Card(Output):
+    """A request, its ticket (null where it is about none, or that is gone), and what became of it since.
+
+    `changed` says what happened to the ticket after people were asked. `undo` is what can be taken back of the answer,
+    and `undo_means` what would follow.
+    """
+
+    request: ApprovalOut
+    ticket: TicketNow | None
+    changed: str | None
+    undo: Literal["take back", "reopen", "ask again"] | None
+    undo_means: str | None
+
+
+class ApprovalPage(Output):
+    """The 50 oldest that can be answered, the 20 newest that no longer can, and the 20 newest that stand as a no.
+
+    Where a tab is named: `requests`, a page of it, and `next`, the `after` of the following one, null on the last.
+    """
+
+    pending: list[ApprovalOut] | UnsetType = UNSET
+    resolved: list[ApprovalOut] | UnsetType = UNSET
+    declined: list[ApprovalOut] | UnsetType = UNSET
+    requests: list[Card] | UnsetType = UNSET
+    next: str | UnsetType | None = UNSET
+
+
+class Item(Output):
+    """What became of one request of many. `ok`: this answer was recorded; else `outcome` is the word that stands.
+
+    Or it is "halted", "not found", or "not as shown".
+    """
+
+    id: str
+    outcome: str
+    ok: bool
+    decided_by: str | None
+    principal: str | None
+
+
+class Answered(Output):
+    """A result for each request, in the order in which they were sent."""
+
+    results: list[Item]
 
 
 class Preview(Output):
@@ -234,6 +313,30 @@ class BrakesOut(Output):
 
     changed: bool
     brakes: list[Brake]
+
+
+# Jobs of an agent
+
+
+class Unpause(Input):
+    """Which job: the callback it is registered for, and its key where it has one."""
+
+    callback: Name
+    key: str = ""
+
+
+class Pause(Unpause, kw_only=True):
+    """`note` says why, to whoever wonders why nothing happens."""
+
+    note: Annotated[Note, Meta(min_length=1)]
+
+
+class Paused(Output):
+    """A job, and why it stands; null when it runs again."""
+
+    callback: str
+    key: str
+    note: str | None
 
 
 # People

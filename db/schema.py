@@ -11,7 +11,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 INSTANT_GLOB = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z"
 
 
-HEAD = "0003"  # the revision of the newest migration, known without loading Alembic
+HEAD = "0004"  # the revision of the newest migration, known without loading Alembic
+HOLDS_GOOD = "(ended IS NULL OR ended IN ('used', 'unknown'))"  # a yes that did not expire, and was not taken back
 
 
 class Base(DeclarativeBase):
@@ -79,6 +80,8 @@ class ApprovalRow(Base):
     principal_key: Mapped[str]
     subject: Mapped[str]
     preview: Mapped[dict[str, Any]]
+    because: Mapped[str | None]  # why its caller asks, in its own words
+    shown: Mapped[str] = mapped_column(server_default="")  # a hash of what people are shown; no secret goes into it
     requested_at: Mapped[str]
     expires_at: Mapped[str]
     decision: Mapped[str | None]  # approved or rejected; never changes once recorded
@@ -106,7 +109,10 @@ class ApprovalRow(Base):
         Index(
             "approvals_remembered", "requested_at", sqlite_where=text("ended = 'rejected' AND superseded_at IS NULL")
         ),
-        Index("approvals_unended", "expires_at", sqlite_where=text("ended IS NULL")),
+        # The tabs of the console, each in its order: see services/approval_list.py.
+        Index("approvals_unended", "expires_at", "id", sqlite_where=text("ended IS NULL")),
+        Index("approvals_agreed", "decided_at", "id", sqlite_where=text(f"decision = 'approved' AND {HOLDS_GOOD}")),
+        Index("approvals_ended", "ended", "ended_at", "id"),
         # Text that is no instant would compare as later than any, and so never expire.
         CheckConstraint(f"expires_at GLOB '{INSTANT_GLOB}'", name="expires_at_is_an_instant"),
         CheckConstraint(f"use_by GLOB '{INSTANT_GLOB}'", name="use_by_is_an_instant"),

@@ -18,6 +18,7 @@ from db.schema import ApprovalRow
 
 PENDING_MAX, RESOLVED_MAX, DECLINED_MAX = 50, 20, 20
 COLUMNS = [column for column in ApprovalRow.__table__.columns if column.name not in ("fingerprint", "trace_id")]
+SAME = [name for name in ApprovalOut.__struct_fields__ if name not in ("status", "principal", "fingerprint")]
 
 
 def listing(session: Session, now: datetime) -> ApprovalPage:
@@ -170,8 +171,8 @@ def _not_remembered(session: Session, request_id: str, now: datetime) -> NotFoun
 
 
 def _out(row: Row[*tuple[Any, ...]], now: datetime) -> ApprovalOut:
-    fields = {name: getattr(row, name) for name in ApprovalOut.__struct_fields__ if name not in ("status", "principal")}
-    return ApprovalOut(**fields, status=_word(row, now), principal=row.principal_key)
+    fields = {name: getattr(row, name) for name in SAME}
+    return ApprovalOut(**fields, status=_word(row, now), principal=row.principal_key, fingerprint=row.shown)
 
 
 def _word(row: Row[*tuple[Any, ...]], now: datetime) -> str:
