@@ -134,6 +134,12 @@ def plan_sweep(
     return plan
 
 
+def because(ticket: Ticket, policy: Policy, now: datetime) -> str:
+    """The rule by which people are asked about it, for them to read."""
+    quiet, limit = (now - ticket.last_activity_at).days, policy.stale_after_days
+    return f"No activity for {quiet} day{'s' * (quiet != 1)} (the limit is {limit}), and {SPOKE[ticket.last_speaker]}."
+
+
 def _full(policy: Policy, *, crowded: bool) -> str:
     if crowded:
         return "waiting for people: as many questions are open as may be"

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from app.agents.answers import Answers
 from app.agents.policy import Policy
-from app.agents.sweep_plan import Ticket, Verdict
+from app.agents.sweep_plan import Ticket, Verdict, because
 from app.agents.sweep_report import Kept, Progress, Summary, outcomes, sum_up
 from app.agents.sweep_view import CLOSE, Lookout, View
 from app.runtime.durable.agent import Agent, Settled
@@ -129,7 +129,8 @@ class Triager(Agent[TriagerState]):
         """The answers, up to the first that says to stop asking."""
         results: dict[int, ToolResult] = {}
         for ticket in tickets:
-            result = await self.tools.call(CLOSE, {"ticket_id": ticket.id, "version": ticket.version})
+            call = {"ticket_id": ticket.id, "version": ticket.version}
+            result = await self.tools.call(CLOSE, call, because=because(ticket, self.policy, self.now()))
             results[ticket.id] = result
             if isinstance(result, Denied) and result.stops:
                 break

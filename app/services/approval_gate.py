@@ -34,8 +34,9 @@ SELECT count(*) FROM approvals INDEXED BY approvals_live WHERE principal_key = :
 """
 ASK = f"""
 INSERT INTO approvals
-  (id, tool, input, fingerprint, principal_key, subject, preview, requested_at, expires_at, trace_id)
-SELECT :id, :tool, :input, :fingerprint, :principal_key, :subject, :preview, :now, :expires_at, :trace_id
+  (id, tool, input, fingerprint, principal_key, subject, preview, because, shown, requested_at, expires_at, trace_id)
+SELECT :id, :tool, :input, :fingerprint, :principal_key, :subject, :preview, :because, :shown, :now, :expires_at,
+  :trace_id
 FROM (SELECT :principal_key AS principal_key)
 WHERE NOT EXISTS (SELECT 1 FROM approvals WHERE {IN_THE_WAY}) AND NOT EXISTS ({REFUSED})
   AND NOT {brakes.HALTED} AND ({OPEN}) < :open_max
@@ -101,6 +102,8 @@ def ask(session: Session, request: NewRequest, now: datetime, ttl_s: float) -> I
         "input": json.dumps(request.input),
         "subject": request.subject,
         "preview": json.dumps(request.preview),
+        "because": request.because,
+        "shown": request.shown,
         "expires_at": after(now, ttl_s),
         "trace_id": invocation.trace_id(),
         "open_max": request.open_max,

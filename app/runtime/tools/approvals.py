@@ -4,8 +4,10 @@ Every method is one atomic statement whose returned row is the answer, so a cras
 Implemented by `app/services/approval_store.py`.
 """
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, Literal, Protocol
 
 from app.runtime.registration import OPEN_REQUESTS
@@ -37,8 +39,15 @@ class NewRequest:
     principal_key: str
     subject: str
     preview: dict[str, Any]
+    because: str | None = None  # why its caller asks, in its own words, redacted
     open_max: int = OPEN_REQUESTS  # that its principal may have, this one included
     refused_subject: str | None = None  # a no about this stands in the way, whatever call it was about
+
+    @property
+    def shown(self) -> str:
+        """A hash of what people are shown. Not the call's fingerprint: that would let who sees it guess at a secret."""
+        seen = (self.id, self.tool, self.input, self.principal_key, self.subject, self.preview, self.because)
+        return sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,11 @@ class Tools:
         self._pipeline, self._store, self._caller, self._waiting, self._clock = pipeline, store, caller, waiting, clock
         self._stopping = stopping
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+    async def call(self, name: str, arguments: dict[str, Any], *, because: str | None = None) -> ToolResult:
+        """`because` tells people why, where they are asked."""
         if self._stopping():
             raise Stopping
-        return await self._pipeline.invoke(self._caller, name, arguments)
+        return await self._pipeline.invoke(self._caller, name, arguments, because)
 
     async def preflight(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         return await self._pipeline.preflight(self._caller, name, arguments)
@@ -53,6 +54,10 @@ class Tools:
     async def rejections(self, tool: str, subjects: list[str]) -> dict[str, Rejection]:
         """Which of these subjects (`ticket:41`) a person still does not want this tool called for: one statement."""
         return await self._store.remembered(self._caller.principal.key, tool, subjects, self._clock())
+
+    def budget(self) -> tuple[int, int]:
+        """How many calls of the last minute count, and of how many."""
+        return self._caller.meter.used(self._clock()), self._caller.meter.limit
 
     def room(self) -> int:
         """How many more calls may wait for people."""

@@ -24,7 +24,7 @@ from app.runtime.tools.catalog import STATUS, Catalog, Tool
 from app.runtime.tools.direct import DirectCall, DirectGate
 from app.runtime.tools.dispatch import ASGIApp, dispatch
 from app.runtime.tools.fingerprint import fingerprint
-from app.runtime.tools.redact import redact
+from app.runtime.tools.redact import redact, redact_text
 from app.runtime.tools.results import Denied, Done, Failed, Outcome, Pending, ToolResult
 from app.runtime.tools.scopes import granted
 
@@ -72,13 +72,21 @@ class Pipeline:
     def catalog(self) -> Catalog:
         return self._parts()[1]
 
-    async def invoke(self, caller: Caller, name: str, arguments: dict[str, Any]) -> ToolResult:
+    async def invoke(
+        self, caller: Caller, name: str, arguments: dict[str, Any], because: str | None = None
+    ) -> ToolResult:
         """Carry out one call, or say why not. Raises ToolNotFound when no route declares the tool."""
         tool = self.catalog.get(name)
-        return await self._audit.watch(caller.who, tool, arguments, self._invoke(caller, tool, arguments))
+        return await self._audit.watch(caller.who, tool, arguments, self._invoke(caller, tool, arguments, because))
 
     async def _invoke(
-        self, caller: Caller, tool: Tool, arguments: dict[str, Any], *, rehearsal: bool = False
+        self,
+        caller: Caller,
+        tool: Tool,
+        arguments: dict[str, Any],
+        because: str | None = None,
+        *,
+        rehearsal: bool = False,
     ) -> ToolResult:
         if refusal := self.out_of_scope(caller, tool.name):
             return refusal
@@ -91,7 +99,7 @@ class Pipeline:
         except ValueError as error:
             return _invalid(error)
         if tool.gated and not rehearsal:
-            return await self._ask(caller, tool, valid)
+            return await self._ask(caller, tool, valid, because)
         return await self._dispatch(tool, valid, InProcess(caller.principal, rehearsal=rehearsal))
 
     async def preflight(self, caller: Caller, name: str, arguments: dict[str, Any]) -> ToolResult:
@@ -136,10 +144,10 @@ class Pipeline:
         full = caller.meter.refusal(self._clock(), write=write)
         return Denied("rate-limit", f"{full} Nothing was executed. Try again in a minute.") if full else None
 
-    async def _ask(self, caller: Caller, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+    async def _ask(self, caller: Caller, tool: Tool, arguments: dict[str, Any], because: str | None) -> ToolResult:
         now, mark, parking = self._clock(), fingerprint(arguments), caller.parking
         rehearse = partial(self._dispatch, tool, arguments, InProcess(caller.principal, rehearsal=True))
-        question = partial(self._question, caller, tool, arguments)
+        question = partial(self._question, caller, tool, arguments, because)
         if parking is None:
             run = partial(self.resume, caller, tool.name, arguments)
             call = DirectCall(tool.name, tool.repeatable, mark, caller.principal.key, rehearse, run, question)
@@ -156,7 +164,13 @@ class Pipeline:
         return await gate.ask(parking, self._store, self._notify, asked, now)
 
     def _question(
-        self, caller: Caller, tool: Tool, arguments: dict[str, Any], request_id: str, preview: dict[str, Any]
+        self,
+        caller: Caller,
+        tool: Tool,
+        arguments: dict[str, Any],
+        because: str | None,
+        request_id: str,
+        preview: dict[str, Any],
     ) -> NewRequest:
         subject = tool.subject(arguments)
         return NewRequest(
@@ -167,6 +181,7 @@ class Pipeline:
             principal_key=caller.principal.key,
             subject=subject,
             preview=redact(preview, tool.mark.redact),
+            because=because and redact_text(because),
             open_max=caller.open_requests,
             refused_subject=subject if tool.mark.no_is_final and caller.principal.kind == "agent" else None,
         )
