@@ -1,12 +1,13 @@
 """An installation in a temporary directory, and hosts over it with agents made for measuring."""
 
+import asyncio
 import base64
 import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +19,7 @@ from app.runtime.durable.agent import Agent
 from app.runtime.durable.cipher import AppKeyCipher
 from app.runtime.durable.host_embedded import EmbeddedHost, Parts
 from app.runtime.durable.storage import Synchronous
-from app.runtime.instants import utc_now
+from app.runtime.instants import Clock, utc_now
 from app.runtime.registration import Registration
 from app.runtime.tools.pipeline import Pipeline
 from app.services.approval_store import DatabaseApprovalStore
@@ -28,12 +29,12 @@ from config.settings import Settings
 KEY = base64.b64encode(bytes(32)).decode()
 
 
-def a_system(folder: Path) -> System:
-    return build(Settings(data_dir=folder, app_key=KEY))
+def a_system(folder: Path, clock: Clock = utc_now) -> System:
+    return build(Settings(data_dir=folder, app_key=KEY), clock=clock)
 
 
 @contextmanager
-def installed() -> Iterator[System]:
+def installed(clock: Clock = utc_now) -> Iterator[System]:
     """The product, set up and empty. Its logs are written, to nowhere."""
     with TemporaryDirectory() as name, Path(os.devnull).open("w") as nowhere:
         environment = os.environ | {"DATA_DIR": name, "APP_KEY": KEY}
@@ -41,11 +42,25 @@ def installed() -> Iterator[System]:
         subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 (our own)
         configure_logs()
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=nowhere))
-        system = a_system(Path(name))
+        system = a_system(Path(name), clock)
         try:
             yield system
         finally:
             system.close()
+
+
+@asynccontextmanager
+async def running(system: System) -> AsyncIterator[None]:
+    """Its host runs within the block."""
+    stop = asyncio.Event()
+    agents = asyncio.create_task(system.host.run(stop))
+    while system.host.lag_s() is None:  # noqa: ASYNC110 (nobody is told when it runs)
+        await asyncio.sleep(0.01)
+    try:
+        yield
+    finally:
+        stop.set()
+        await agents
 
 
 @contextmanager

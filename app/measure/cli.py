@@ -1,4 +1,4 @@
-"""`triager measure durable`, `triager measure tools`."""
+"""`triager measure` and its parts. Progress and faults go to stderr, figures to stdout."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,15 +7,38 @@ from typing import Any
 import msgspec
 import rich_click as click
 
+from app.measure import invocations, routes, table
 from app.measure.durable import measure as measure_durable
+from app.measure.machine import line, machine
 from app.measure.tools import measure as measure_tools
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-@click.group("measure")
-def measure() -> None:
-    """Measure what the product costs on this machine, in temporary directories."""
+@click.group("measure", invoke_without_command=True)
+@click.option("--check", is_flag=True, help="Only count statements. Exit 1 where one exceeds its budget, or has none.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only what begins so, as tickets. or sweep. Repeatable.")
+@click.option("--repeat", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How often each is done.")
+@click.option("--explain", is_flag=True, help="Show the statements of each.")
+@as_json_option
+@click.pass_context
+def measure(
+    context: click.Context, check: bool, only: tuple[str, ...], repeat: int, explain: bool, as_json: bool
+) -> None:
+    """Measure what the product costs on this machine, in temporary directories.
+
+    Alone: every route, and the story's own invocations, against their budgets of statements.
+    """
+    if context.invoked_subcommand is None:
+        costs = asyncio.run(invocations.measure(_tell, only=only, repeat=1 if check else repeat, wire=not check))
+        faults = list(routes.over(costs))
+        if as_json:
+            _print_json({"machine": machine(), "costs": costs, "over": faults})
+        else:
+            click.echo("\n".join((line(), *table.lines(costs, explain=explain))))
+        for fault in faults:
+            _tell(fault)
+        context.exit(1 if check and faults else 0)
 
 
 @measure.command("durable")
@@ -34,15 +57,23 @@ def tools(as_json: bool) -> None:
 
 def _show(work: Callable[[Callable[[str], None]], Awaitable[Any]], *, as_json: bool) -> None:
     async def run() -> Any:
-        return await work(lambda line: click.echo(line, err=True))
+        return await work(_tell)
 
     found = asyncio.run(run())
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        _print_json(found)
         return
     for name, value in msgspec.to_builtins(found).items():
         shown = ", ".join(f"{part} {number}" for part, number in value.items()) if isinstance(value, dict) else value
         click.echo(f"{name:<18} {shown}")
+
+
+def _print_json(value: Any) -> None:
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def _tell(words: str) -> None:
+    click.echo(words, err=True)
 
 
 commands: list[click.Command] = [measure]

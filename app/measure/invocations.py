@@ -1,0 +1,47 @@
+"""`triager measure`: every route and the story's own invocations, in process and through a server on loopback."""
+
+from collections.abc import AsyncIterator, Callable, Collection
+
+from app.measure import routes, story
+from app.measure.bench import installed, running
+from app.measure.furnished import Clock, Furnished
+from app.measure.probe import Cost
+from app.measure.wire import serving
+from app.runtime.instants import utc_now
+
+Tell = Callable[[str], None]
+
+
+async def measure(tell: Tell, *, only: Collection[str] = (), repeat: int = 20, wire: bool = True) -> list[Cost]:
+    """`only`: routes and invocations whose names begin with one of these; empty means all."""
+    costs = [cost async for cost in _in_process(tell, tuple(only) or ("",), repeat)]
+    if wire:
+        await _over_the_wire(tell, costs, repeat)
+    return costs
+
+
+async def _in_process(tell: Tell, wanted: tuple[str, ...], repeat: int) -> AsyncIterator[Cost]:
+    clock = Clock(utc_now())
+    with installed(clock) as system:
+        house = Furnished(system)
+        await house.furnish()
+        async with running(system):
+            for one in routes.routes(system):
+                if one.name.startswith(wanted):
+                    tell(one.name)
+                    yield await routes.measure(house, clock, one, repeat)
+            async for cost in story.measure(house, clock, repeat, wanted):
+                tell(cost.name)
+                yield cost
+
+
+async def _over_the_wire(tell: Tell, costs: list[Cost], repeat: int) -> None:
+    with installed() as system:
+        house = Furnished(system)
+        await house.furnish()
+        named = {one.name: one for one in routes.routes(system)}
+        with serving(system.settings.data_dir) as served:
+            for cost in costs:
+                if one := named.get(cost.name):
+                    tell(f"{cost.name}, on loopback")
+                    cost.wire_cpu_ms = await served.cpu_ms(house, one, repeat)

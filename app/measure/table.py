@@ -1,0 +1,27 @@
+"""Costs as a table, in the terminal and in README: the same columns, so that a test can hold one to the other."""
+
+from collections.abc import Iterator
+
+from app.measure.probe import Cost
+
+COLUMNS = ("invocation", "statements", "budget", "CPU ms", "p95", "wall ms", "KB", "server CPU ms")
+
+
+def lines(costs: list[Cost], *, explain: bool) -> Iterator[str]:
+    width = max(len(COLUMNS[0]), *(len(cost.name) for cost in costs))
+    for name, *rest in (COLUMNS, *map(_row, costs)):
+        yield f"{name:<{width}}  " + "  ".join(
+            f"{cell:>{len(head)}}" for cell, head in zip(rest, COLUMNS[1:], strict=True)
+        )
+    for cost in costs if explain else ():
+        yield f"\n{cost.name}"
+        for one in cost.sql:
+            yield f"  {one.sql}"
+            yield from (f"      {step}" for step in one.plan)
+
+
+def _row(cost: Cost) -> tuple[str, ...]:
+    budget = "none" if cost.budget is None else str(cost.budget)
+    wire = "" if cost.wire_cpu_ms is None else f"{cost.wire_cpu_ms:.2f}"
+    times = (f"{value:.2f}" for value in (cost.cpu_ms, cost.cpu_p95_ms, cost.wall_ms))
+    return (cost.name, str(cost.statements), budget, *times, f"{cost.peak_kb:.0f}", wire)
