@@ -30,6 +30,7 @@ from app.runtime.tools.pipeline import Pipeline
 from app.services.approval_store import DatabaseApprovalStore
 from app.web.audit_files import FileSink
 from app.web.hosts import KnownHosts
+from app.web.live import Watcher
 from app.web.strict import TYPE_DECODERS, StrictRequest, TicketIdSchema, refuse_unknown_query
 from app.web.tracing import Traced
 from config.agents import AGENTS
@@ -39,6 +40,7 @@ from db.engine import Database, SqliteDatabase
 from routes import HANDLERS
 from routes.answers import answers
 from routes.brakes import lever
+from routes.jobs import jobs
 from routes.problems import EXCEPTION_HANDLERS
 
 POLICIES: dict[str, dict[str, Any]] = {"triager": POLICY}  # what each agent's constructor takes
@@ -55,6 +57,7 @@ class System:
     app: ASGIApp
     litestar: Litestar  # what `app` wraps
     host: EmbeddedHost
+    live: Watcher
     agents: Mapping[str, Registration]
     catalog: Catalog
     clock: Clock
@@ -87,13 +90,14 @@ def build(
         new_trace=new_id,
     )
     host = EmbeddedHost(settings.data_dir / "agents", parts)
-    litestar = web(settings, db, host, clock)
+    live = Watcher(db, clock)
+    litestar = web(settings, db, host, clock, live)
     catalog = Catalog.of(litestar)
     pipeline.bind(litestar, catalog)
     _mount_mcp(litestar, pipeline)
     app = Traced(KnownHosts(litestar, (settings.host, *settings.allowed_hosts)), new_id)
     return System(
-        settings, db, app, litestar, host, registrations, catalog, clock, audit, pipeline, Meters(*SHELL_LIMITS)
+        settings, db, app, litestar, host, live, registrations, catalog, clock, audit, pipeline, Meters(*SHELL_LIMITS)
     )
 
 
@@ -114,8 +118,8 @@ def look() -> System:
     return build(Settings(app_key=b64encode(bytes(KEY_BYTES)).decode()))
 
 
-def web(settings: Settings, db: Database, host: Host, clock: Clock) -> Litestar:
-    """The routes, and what their handlers are given."""
+def web(settings: Settings, db: Database, host: Host, clock: Clock, live: Watcher | None = None) -> Litestar:
+    """The routes, and what their handlers are given. Without `live`, open pages poll."""
     return Litestar(
         HANDLERS,
         request_class=StrictRequest,
@@ -127,12 +131,14 @@ def web(settings: Settings, db: Database, host: Host, clock: Clock) -> Litestar:
         dependencies={
             "db": _provide(lambda: db),
             "host": _provide(lambda: host),
+            "live": _provide(lambda: live),
             "settings": _provide(lambda: settings),
             "now": _provide(clock),
             "by": _provide(_by),
             "operation": _provide(_operation),
             "answers": _provide(answers),
             "lever": _provide(lever),
+            "jobs": _provide(jobs),
         },
         openapi_config=None,
         logging_config=None,

@@ -2,7 +2,7 @@
 
 from litestar.types import ControllerRouterHandler
 
-from routes import agents, approvals, brakes, console, health, schema, session, static, tickets
+from routes import agents, approvals, brakes, console, health, jobs, schema, session, static, tickets
 
 HANDLERS: list[ControllerRouterHandler] = [
     *health.routes,
@@ -10,6 +10,7 @@ HANDLERS: list[ControllerRouterHandler] = [
     *approvals.routes,
     *agents.routes,
     *brakes.routes,
+    *jobs.routes,
     *schema.routes,
     *session.routes,
     console.routes,

@@ -5,21 +5,32 @@ from typing import Any
 from litestar import HttpMethod, get, post, route
 from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
+from litestar.params import FromQuery
 
 from app.auth import operator, person
+from app.domain import NotFound
 from app.runtime.durable.host import Host
 
 
 @get("/ops/agents/triager", name="agents.triager.show", guards=[person])
 async def show_triager(host: NamedDependency[Host]) -> dict[str, Any]:
-    """What the triager has done, and what it waits for."""
-    return {"report": await host.get("triager", "main").call("report")}
+    """What the triager has done and waits for, its policy, jobs, limits and sweeps."""
+    return dict(await host.get("triager", "main").call("overview"))
 
 
 @get("/ops/agents/triager/verdicts", name="agents.triager.verdicts", guards=[person])
-async def show_verdicts(host: NamedDependency[Host]) -> dict[str, Any]:
-    """What the last sweep decided about each ticket it looked at, and why."""
-    return {"verdicts": await host.get("triager", "main").call("verdicts")}
+async def show_verdicts(host: NamedDependency[Host], run: FromQuery[int | None] = None) -> dict[str, Any]:
+    """What a sweep decided about each ticket it looked at, and why: that of a run, or the last."""
+    verdicts = await host.get("triager", "main").call("verdicts", run)
+    if verdicts is None:
+        raise NotFound(f"No sweep {run} is kept. Nothing was executed. See: GET /ops/agents/triager")
+    return {"verdicts": verdicts}
+
+
+@get("/ops/agents/triager/plan", name="agents.triager.plan", guards=[person])
+async def show_plan(host: NamedDependency[Host]) -> dict[str, Any]:
+    """What a sweep would do now about each ticket, and why. Changes nothing."""
+    return dict(await host.get("triager", "main").call("plan"))
 
 
 @post("/ops/agents/triager/sweep", name="agents.triager.sweep", guards=[operator], status_code=200, refuses=(409,))
@@ -34,4 +45,4 @@ async def deny() -> None:
     raise PermissionDeniedException("Agents cannot be reached here. Nothing was executed. See: /ops/agents/triager")
 
 
-routes = (show_triager, show_verdicts, sweep_now, deny)
+routes = (show_triager, show_verdicts, show_plan, sweep_now, deny)

@@ -40,8 +40,8 @@ class TriagerState(Struct, frozen=True):
 
 class Triager(Agent[TriagerState]):
     state_type = TriagerState
-    rpc = ("sweep", "plan", "report", "verdicts")
-    reads = ("plan", "report", "verdicts")
+    reads = ("plan", "report", "overview", "verdicts")
+    rpc = ("sweep", *reads)
 
     def __init__(self, **policy: Any) -> None:
         """The policy, from config/triage.py."""
@@ -91,9 +91,21 @@ class Triager(Agent[TriagerState]):
             "answers": self.state.answers.evidence(),
         }
 
-    async def verdicts(self) -> list[Verdict]:
-        """What the last sweep decided about each ticket it looked at, and why."""
-        return self.runs.details() or []
+    async def overview(self) -> dict[str, Any]:
+        """The report, the policy it acts on, its jobs, what is used of its limits, and its sweeps, newest first."""
+        used, calls = self.tools.budget()
+        return {
+            "report": await self.report(),
+            "policy": self.policy,
+            "jobs": self.jobs,
+            "budget": {"calls": used, "calls_per_minute": calls, "room": self.tools.room()},
+            "sweeps": [{"run": run, **structs.asdict(summary)} for run, summary in self.runs.kept(Summary).items()],
+        }
+
+    async def verdicts(self, run: int | None = None) -> list[Verdict] | None:
+        """What that sweep, or the last, decided about each ticket it looked at, and why. None: it is not kept."""
+        found: list[Verdict] | None = self.runs.details(run)
+        return found if run else found or []
 
     async def on_tool_approval_settled(self, event: Settled) -> None:
         ticket_id, now = event.arguments["ticket_id"], self.now()

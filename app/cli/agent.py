@@ -44,7 +44,8 @@ def agent_list(as_json: bool) -> None:
         orphan = "" if one["registered"] else ", of no registered agent"
         name = printable(f"{one['agent']}/{one['instance']}")
         wakes = _halted(one) or f"wakes {one['next_at'] or 'when called'}"
-        click.echo(f"{name}  {wakes}{failing}{orphan}")
+        paused = printable(f", paused: {', '.join(one['paused'])}") if one["paused"] else ""
+        click.echo(f"{name}  {wakes}{paused}{failing}{orphan}")
 
 
 @agent.command("show")
@@ -63,7 +64,7 @@ def agent_show(instance: str, as_json: bool) -> None:
     for job in found["schedules"]:
         state = "set aside: there is no such method" if job["set_aside"] else f"next {job['next_at']}"
         if job["paused_at"]:
-            state = f"paused since {job['paused_at']} ({job['note']})"
+            state = f"paused by {job['paused_by'] or 'somebody'} since {job['paused_at']} ({job['note']})"
         name = f"{job['callback']} {job['key']}".strip()
         job_said = f"job {name} ({job['expression']} {job['zone']}) {state}, {job['failures']} failures"
         click.echo(printable(job_said))

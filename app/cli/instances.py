@@ -8,6 +8,7 @@ from typing import Any
 from app.runtime.durable.alarms import ALARMS, Alarms, Known
 from app.runtime.durable.cipher import Cipher
 from app.runtime.durable.ledger import Ledger, Resealed
+from app.runtime.durable.schedules import JOBS
 from app.runtime.durable.storage import Row, SqliteStorage, file_of
 from app.runtime.principal import Principal
 
@@ -34,11 +35,13 @@ class Instances:
         return sorted({path.relative_to(self.folder).as_posix() for path in self.folder.glob("*/*.sqlite")} - named)
 
     def schedules(self, agent: str, instance: str) -> list[Row]:
-        query = (
-            "SELECT callback, key, expression, zone, next_at, failures, at AS paused_at, note"
-            " FROM schedules LEFT JOIN pauses USING (callback, key) ORDER BY next_at"
-        )
-        return self._read(agent, instance, query)
+        return self._read(agent, instance, JOBS)
+
+    def paused(self, agent: str, instance: str) -> list[str]:
+        """The names of the jobs that stand until somebody takes their pause back."""
+        return [
+            f"{job['callback']} {job['key']}".strip() for job in self.schedules(agent, instance) if job["paused_at"]
+        ]
 
     def parked(self, agent: str, instance: str) -> list[Row]:
         """The calls that wait, without their arguments, which are sealed."""

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from app.cli import archive, control, tool_calls
+from app.cli.common import SHELL
 from app.cli.instances import Instances
 from app.domain import NotFound, Refusal
 from app.main import System, agent_class, build
@@ -20,6 +21,7 @@ from app.runtime.principal import Principal
 from app.runtime.tools.brakes import Brakes
 from app.services import brakes
 from config.settings import Settings
+from routes.jobs import Jobs
 
 Operation = Callable[[System, Any], Awaitable[Any]]  # a JSON value each way; refuses with a Refusal
 
@@ -74,7 +76,12 @@ async def _list(system: System, _: Any) -> Any:
     """Every instance there is, those of agents that are registered no more too."""
     known, held = _instances(system).known(), await _brakes(system)
     return [
-        {**to_builtins(one), "registered": one.agent in system.agents, "halted": _halted(held, one.agent, one.instance)}
+        {
+            **to_builtins(one),
+            "registered": one.agent in system.agents,
+            "halted": _halted(held, one.agent, one.instance),
+            "paused": _instances(system).paused(one.agent, one.instance),
+        }
         for one in known
     ]
 
@@ -109,10 +116,8 @@ async def _pause(system: System, asked: Any) -> Any:
     agent, instance = _known(system, asked["instance"])
     if agent not in system.agents:
         raise NotFound(f"{asked['instance']} is of no agent that config/agents.py knows. Nothing was changed.")
-    done = await system.host.pause(agent, instance, asked["callback"], asked["key"], asked["note"])
-    if not done:
-        job = f'{"paused job" if asked["note"] is None else "job"} "{asked["callback"]}"'
-        raise NotFound(f"There is no {job}. Nothing was changed. See: triager agent show {agent}")
+    jobs = Jobs(system.db, system.host, SHELL, system.clock())
+    await jobs.pause(agent, instance, asked["callback"], asked["key"], asked["note"])
     return asked
 
 

@@ -20,7 +20,7 @@ def sweeps(world: World) -> int:
 async def test_it_is_not_due_and_wakes_nobody_until_it_is_late(tmp_path: Path, migrated: Path) -> None:
     async with a_world(tmp_path, migrated) as world:
         host = world.system.host
-        assert await host.pause("triager", "main", "sweep", "", "holidays")
+        assert await host.pause("triager", "main", "sweep", "", "holidays", "Ana")
         assert host._alarms.next_at(set()) is None
         assert await world.run_due(hours=3) == 0
     async with a_world(tmp_path, migrated, NOW + timedelta(hours=4)) as world:  # a start registers it again
@@ -30,7 +30,7 @@ async def test_it_is_not_due_and_wakes_nobody_until_it_is_late(tmp_path: Path, m
         await agent.schedule("30 * * * *", agent.sweep)  # type: ignore[attr-defined]  # another time, from a deploy
         assert await world.run_due(hours=1) == 0
         assert sweeps(world) == 0
-        assert await host.pause("triager", "main", "sweep", "", None)
+        assert await host.pause("triager", "main", "sweep", "", None, "Ana")
         assert [await world.run_due(), await world.run_due(minutes=29), await world.run_due(minutes=1)] == [1, 0, 1]
         assert sweeps(world) == 2
 
@@ -39,7 +39,7 @@ async def test_another_key_of_the_same_job_is_another_job(tmp_path: Path, migrat
     async with a_world(tmp_path, migrated) as world:
         agent = awake(world.system.host, "triager", "main")._agent
         await agent.schedule("15 * * * *", agent.sweep, key="more")  # type: ignore[attr-defined]
-        await world.system.host.pause("triager", "main", "sweep", "", "too often")
+        await world.system.host.pause("triager", "main", "sweep", "", "too often", "Ana")
         assert await world.run_due(hours=1) == 1
         assert sweeps(world) == 1
 
@@ -48,7 +48,17 @@ async def test_a_file_from_before_has_no_pauses_and_takes_one(tmp_path: Path, mi
     async with a_world(tmp_path, migrated) as world:
         private(world.system.host, "triager", "main", "DROP TABLE pauses")
     async with a_world(tmp_path, migrated) as world:
-        assert await world.system.host.pause("triager", "main", "sweep", "", "holidays")
+        assert await world.system.host.pause("triager", "main", "sweep", "", "holidays", "Ana")
+
+
+async def test_a_pause_from_before_names_were_kept_still_holds(tmp_path: Path, migrated: Path) -> None:
+    async with a_world(tmp_path, migrated) as world:
+        assert await world.system.host.pause("triager", "main", "sweep", "", "holidays", "Ana")
+        private(world.system.host, "triager", "main", 'ALTER TABLE pauses DROP COLUMN "by"')
+    async with a_world(tmp_path, migrated) as world:
+        assert await world.run_due(hours=1) == 0
+        [job] = (await world.system.host.get("triager", "main").call("overview"))["jobs"]
+        assert (job["note"], job["paused_by"]) == ("holidays", None)
 
 
 def test_the_shell_pauses_shows_and_unpauses(tmp_path: Path, migrated: Path) -> None:
@@ -59,10 +69,12 @@ def test_the_shell_pauses_shows_and_unpauses(tmp_path: Path, migrated: Path) -> 
     assert printed(paused)["note"] == "holidays"
     [job] = printed(triager(tmp_path, "agent", "show", "triager/main", "--json"))["schedules"]
     assert (job["note"], job["paused_at"] is not None) == ("holidays", True)
-    assert "paused since" in triager(tmp_path, "agent", "show", "triager/main").stdout
+    assert "paused by the machine's owner since" in triager(tmp_path, "agent", "show", "triager/main").stdout
+    assert "paused: sweep" in triager(tmp_path, "agent", "list").stdout
     assert triager(tmp_path, "agent", "unpause", "triager/main", "sweep").stdout == "Unpaused.\n"
     [job] = printed(triager(tmp_path, "agent", "show", "triager/main", "--json"))["schedules"]
     assert job["paused_at"] is None
+    assert "paused" not in triager(tmp_path, "agent", "list").stdout
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,10 @@ class Agent(Generic[S]):
     def runs(self) -> Runs:
         return self._context.runs
 
+    @property
+    def jobs(self) -> list[Row]:
+        return self._context.schedules.jobs()
+
     def now(self) -> datetime:
         return self._context.clock()
 

@@ -7,8 +7,11 @@ from typing import Any, Protocol, runtime_checkable
 class Stub(Protocol):
     """One instance, from outside. It need not be awake."""
 
-    async def call(self, method: str) -> Any:
-        """Run one of the agent's `rpc` methods as a turn; the answer as plain JSON values."""
+    async def call(self, method: str, *arguments: Any) -> Any:
+        """Run one of the agent's `rpc` methods as a turn; the arguments and the answer are plain JSON values."""
+
+    async def pause(self, callback: str, key: str, note: str | None, by: str) -> bool:
+        """See `Schedules.pause`. A halted agent's jobs can be paused, too."""
 
 
 @runtime_checkable  # Litestar checks a dependency against its annotation

@@ -156,16 +156,15 @@ class EmbeddedHost:
             await awake.alarm()
             await awake.look(invocation.trace_id())
 
-    async def pause(self, agent: str, instance: str, callback: str, key: str, note: str | None) -> bool:
-        """See `Instance.pause`."""
+    async def pause(self, agent: str, instance: str, callback: str, key: str, note: str | None, by: str) -> bool:
         with self._awake.use(agent, instance) as awake:
-            return await awake.pause(callback, key, note)
+            return await awake.pause(callback, key, note, by)
 
-    async def call(self, agent: str, instance: str, method: str) -> Any:
+    async def call(self, agent: str, instance: str, method: str, *arguments: Any) -> Any:
         with self._awake.use(agent, instance) as awake:
             if awake.acts(method):
                 await self.follow_brakes()
-            return await awake.call(method, invocation.trace_id())
+            return await awake.call(method, *arguments, trace=invocation.trace_id())
 
     def _make(self, agent: str, name: str) -> Instance:
         storage = SqliteStorage(self._folder / file_of(agent, name), self._synchronous, self._open_storages)
@@ -253,5 +252,8 @@ class EmbeddedStub:
     agent: str
     instance: str
 
-    async def call(self, method: str) -> Any:
-        return await self.host.call(self.agent, self.instance, method)
+    async def call(self, method: str, *arguments: Any) -> Any:
+        return await self.host.call(self.agent, self.instance, method, *arguments)
+
+    async def pause(self, callback: str, key: str, note: str | None, by: str) -> bool:
+        return await self.host.pause(self.agent, self.instance, callback, key, note, by)

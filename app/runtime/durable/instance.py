@@ -71,14 +71,14 @@ class Instance:
         """Drop it from memory: state, schedules and ledger are on disk; the budget's window is not."""
         self._storage.close()
 
-    async def call(self, method: str, trace: str | None = None) -> Any:
+    async def call(self, method: str, *arguments: Any, trace: str | None = None) -> Any:
         """Run one of the agent's `rpc` methods as a turn. Its answer comes back as plain JSON values. Raises Halted."""
         if method not in self._agent.rpc:
             raise WiringError(f"{type(self._agent).__name__} offers {', '.join(self._agent.rpc)}, not {method}.")
         if self.acts(method):
             self._not_halted()
         async with self._turn(method, trace, reading=not self.acts(method)):
-            return plain(await getattr(self._agent, method)())
+            return plain(await getattr(self._agent, method)(*arguments))
 
     def acts(self, method: str) -> bool:
         """False for what answers while the agent is halted."""
@@ -110,10 +110,10 @@ class Instance:
         async with self._turn("look", trace):
             await self._delivery.deliver(self._ledger.ids())
 
-    async def pause(self, callback: str, key: str, note: str | None) -> bool:
+    async def pause(self, callback: str, key: str, note: str | None, by: str) -> bool:
         """Let a schedule stand until its pause is taken back (None does that). False when there is no such thing."""
         async with self._turn("pause"):
-            return self._schedules.pause(callback, key, note, self._clock())
+            return self._schedules.pause(callback, key, note, by, self._clock())
 
     def _not_halted(self) -> None:
         if brake := self._halted():

@@ -3,12 +3,15 @@
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from app.runtime.durable.storage import Storage
 from app.runtime.instants import plain, to_text
 from app.runtime.steps import Step, reached
 
+R = TypeVar("R")
 KEPT = 100  # finished runs
 
 
@@ -49,9 +52,15 @@ class Runs:
         rows = self._storage.sql("SELECT report FROM runs WHERE finished_at IS NOT NULL ORDER BY id DESC LIMIT 1")
         return json.loads(rows[0]["report"]) if rows else None
 
-    def details(self) -> Any:
-        """The details of the last run that finished; None when there are none."""
-        rows = self._storage.sql("SELECT details FROM run_details ORDER BY run_id DESC LIMIT 1")
+    def kept(self, kind: type[R]) -> dict[int, R]:
+        """The reports of the runs that finished, newest first, by id; of each only what `kind` has fields for."""
+        rows = self._storage.sql("SELECT id, report FROM runs WHERE finished_at IS NOT NULL ORDER BY id DESC")
+        return {row["id"]: msgspec.json.decode(row["report"], type=kind) for row in rows}
+
+    def details(self, number: int | None = None) -> Any:
+        """The details of that run, or of the last that finished; None when there are none."""
+        query = "SELECT details FROM run_details WHERE run_id = coalesce(?, (SELECT max(run_id) FROM run_details))"
+        rows = self._storage.sql(query, number)
         return json.loads(rows[0]["details"]) if rows else None
 
     def finish(self, run: Run, report: Any, now: datetime, details: Any = None) -> None:

@@ -23,6 +23,10 @@ RETRY_S, RETRY_MAX_S = 2.0, 3600.0
 RUNNING = """
 NOT EXISTS (SELECT 1 FROM pauses WHERE pauses.callback = schedules.callback AND pauses.key = schedules.key)
 """
+JOBS = """
+SELECT callback, key, expression, zone, next_at, failures, at AS paused_at, "by" AS paused_by, note
+FROM schedules LEFT JOIN pauses USING (callback, key) ORDER BY next_at
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +69,23 @@ class Schedules:
         rows = self._storage.sql(query, to_text(now))
         return [_schedule(row) for row in rows if self._has(row["callback"])]
 
-    def pause(self, callback: str, key: str, note: str | None, now: datetime) -> bool:
+    def jobs(self) -> list[Row]:
+        """All of them, and who has paused which, when and why."""
+        return [row | {"set_aside": not self._has(row["callback"])} for row in self._storage.sql(JOBS)]
+
+    def pause(self, callback: str, key: str, note: str | None, by: str, now: datetime) -> bool:
         """Never due until note None takes it back, and then at once if it is late. False: there is no such schedule.
 
-        Of what is not paused there is no pause to take back: False, too.
+        Of what is not paused there is no pause to take back: False, too. A second pause replaces the first.
         """
         put = (
-            "INSERT OR REPLACE INTO pauses SELECT callback, key, ?, ? FROM schedules"
-            " WHERE callback = ? AND key = ? RETURNING callback"
+            'INSERT OR REPLACE INTO pauses (callback, key, note, "by", at)'
+            " SELECT callback, key, ?, ?, ? FROM schedules WHERE callback = ? AND key = ? RETURNING callback"
         )
         if note is None:
             rows = self._storage.sql("DELETE FROM pauses WHERE callback = ? AND key = ? RETURNING key", callback, key)
         else:
-            rows = self._storage.sql(put, note, to_text(now), callback, key)
+            rows = self._storage.sql(put, note, by, to_text(now), callback, key)
         reached(Step.SCHEDULED)
         return bool(rows)
 

@@ -18,7 +18,8 @@ CREATE TABLE IF NOT EXISTS schedules (
   callback TEXT NOT NULL, key TEXT NOT NULL, expression TEXT NOT NULL, zone TEXT NOT NULL, payload TEXT NOT NULL,
   next_at TEXT NOT NULL, failures INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (callback, key));
 CREATE TABLE IF NOT EXISTS pauses (
-  callback TEXT NOT NULL, key TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (callback, key));
+  callback TEXT NOT NULL, key TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL, "by" TEXT,
+  PRIMARY KEY (callback, key));
 CREATE TABLE IF NOT EXISTS ledger (
   request_id TEXT PRIMARY KEY, tool TEXT NOT NULL, subject TEXT NOT NULL, fingerprint TEXT NOT NULL,
   arguments TEXT NOT NULL, checks INTEGER NOT NULL DEFAULT 0,
@@ -101,4 +102,6 @@ class SqliteStorage:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={self._synchronous}")
         connection.executescript(TABLES)
+        if not connection.execute("SELECT 1 FROM pragma_table_info('pauses') WHERE name = 'by'").fetchone():
+            connection.execute('ALTER TABLE pauses ADD COLUMN "by" TEXT')  # a file from before said nobody's name
         return connection

@@ -14,16 +14,19 @@ class Meter:
     """
 
     def __init__(self, calls_per_minute: int, writes_per_minute: int | None = None) -> None:
-        self._calls = calls_per_minute
+        self.limit = calls_per_minute
         self._writes = calls_per_minute if writes_per_minute is None else writes_per_minute
         self._taken: deque[tuple[datetime, bool]] = deque()
+
+    def used(self, now: datetime) -> int:
+        return sum(now - WINDOW < at <= now for at, _ in self._taken)
 
     def refusal(self, now: datetime, *, write: bool = False) -> str | None:
         """Take a place: None where there was one, else the limit that is reached."""
         while self._taken and not now - WINDOW < self._taken[0][0] <= now:  # later than now: the clock was set back
             self._taken.popleft()
-        if len(self._taken) >= self._calls:
-            return f"More than {self._calls} calls in a minute."
+        if len(self._taken) >= self.limit:
+            return f"More than {self.limit} calls in a minute."
         if write and sum(written for _, written in self._taken) >= self._writes:
             return f"More than {self._writes} calls in a minute that may change something."
         self._taken.append((now, write))
