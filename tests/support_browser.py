@@ -32,6 +32,10 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self.ready.set()
 
+    async def shutdown(self, sockets: list[Any] | None = None) -> None:
+        self.system.live.stop()
+        await super().shutdown(sockets)
+
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}"

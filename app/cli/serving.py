@@ -15,6 +15,7 @@ from app.main import System
 from app.runtime.durable.host_embedded import LOOK_MAX_S
 from app.runtime.durable.schedules import next_run
 from app.services.housekeeping import NIGHTLY, tidy
+from app.web.live import Watcher
 from app.web.tracing import configure_logs
 from config.settings import Settings
 
@@ -34,7 +35,7 @@ def listen(settings: Settings) -> tuple[socket.socket, str]:
 async def serve(system: System, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Until SIGINT or SIGTERM. Calls `ready` once requests are answered."""
     configure_logs()
-    server, stop, loop = _Server(_config(system), ready), asyncio.Event(), asyncio.get_running_loop()
+    server, stop, loop = _Server(_config(system), system.live, ready), asyncio.Event(), asyncio.get_running_loop()
 
     def end() -> None:
         system.host.stop()
@@ -96,12 +97,16 @@ def _config(system: System) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """Leaves signals to us: uvicorn would raise them again, and end the process before the host has stopped."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, live: Watcher, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._live, self._ready = live, ready
 
     def stop(self) -> None:
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._live.stop()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

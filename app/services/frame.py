@@ -8,16 +8,17 @@ from sqlalchemy.orm import Session
 
 from app.runtime.instants import to_text
 from app.runtime.tools.brakes import Brake
-from app.services import brakes
+from app.services import brakes, watch
 from db.schema import ApprovalRow, BrakeRow
 
 WAITING_MAX = 100  # counted no further
 
 
 class Frame(Struct, frozen=True):
-    """How many requests wait for an answer (at most `WAITING_MAX`), and the brakes that are on."""
+    """How many requests wait for an answer (at most `WAITING_MAX`), the brakes that are on, and `watch.stamp`."""
 
     waiting: int
+    seen: str
     brakes: list[Brake]
 
 
@@ -29,6 +30,10 @@ def frame(session: Session, now: datetime) -> Frame:
     count = select(func.count()).select_from(some).scalar_subquery()
     one = select(literal(1)).subquery()
     rows = session.execute(
-        select(count, *brakes.COLUMNS).select_from(one.outerjoin(BrakeRow, true())).order_by(BrakeRow.agent)
+        select(count, *watch.COLUMNS, *brakes.COLUMNS)
+        .select_from(one.outerjoin(BrakeRow, true()))
+        .order_by(BrakeRow.agent)
     ).all()
-    return Frame(rows[0][0], [Brake(*row[1:]) for row in rows if row[1] is not None])
+    waiting, *seen = rows[0][: 1 + len(watch.COLUMNS)]
+    found = [Brake(*row[1 + len(watch.COLUMNS) :]) for row in rows]
+    return Frame(waiting, watch.text_of(seen), [brake for brake in found if brake.agent])

@@ -4,10 +4,12 @@ A row's id is the SHA-256 of the cookie, or of the link's secret. A session ends
 with the token it was opened with and with its owner: the statement that finds it asks for all three.
 """
 
+import json
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, delete, insert, or_, select, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.runtime.instants import after, from_text, to_text
@@ -18,17 +20,21 @@ from db.schema import SessionRow, SignInLinkRow, TokenRow, UserRow
 LINK_TTL_S = 600
 TOUCH_EVERY = timedelta(minutes=5)
 SESSION = SessionRow.__table__.c
-FIND = (
-    select(USER.id, USER.name, USER.abilities, SESSION.last_seen_at)
+LIVING = (
+    SESSION.expires_at > bindparam("now"),
+    USER.disabled_at.is_(None),
+    or_(SESSION.token_id.is_(None), TOKEN.id.is_not(None) & LIVE),
+)
+SIGNED_IN = (
+    select(SESSION.id)
     .join_from(SessionRow.__table__, UserRow.__table__, USER.id == SESSION.user_id)
     .outerjoin(TokenRow.__table__, TOKEN.id == SESSION.token_id)
-    .where(
-        SESSION.id == bindparam("hashed"),
-        SESSION.expires_at > bindparam("now"),
-        USER.disabled_at.is_(None),
-        or_(SESSION.token_id.is_(None), TOKEN.id.is_not(None) & LIVE),
-    )
+    .where(*LIVING)
 )
+FIND = SIGNED_IN.with_only_columns(USER.id, USER.name, USER.abilities, SESSION.last_seen_at).where(
+    SESSION.id == bindparam("hashed")
+)
+THESE = select(func.json_each(bindparam("these")).table_valued("value").c.value)
 
 
 class SignedIn(NamedTuple):
@@ -41,6 +47,12 @@ def find(session: Session, hashed: str, now: datetime) -> SignedIn | None:
     if row is None:
         return None
     return SignedIn(Principal("operator", str(row.id), row.name, frozenset(row.abilities)), row.last_seen_at)
+
+
+def living(session: Session, hashes: Collection[str], now: datetime) -> set[str]:
+    """Those of these sessions that have not ended."""
+    given = {"these": json.dumps(sorted(hashes)), "now": to_text(now)}
+    return set(session.execute(SIGNED_IN.where(SESSION.id.in_(THESE)), given).scalars())
 
 
 def start(

@@ -4,13 +4,13 @@ from litestar import Router
 from litestar.di import Provide
 
 from app.auth import console
-from routes.console import agent, inbox
+from routes.console import agent, inbox, live
 from routes.console.desk import desk
 
-routes = Router(
+pages = Router(
     "/",
     route_handlers=[*inbox.routes, *agent.routes],
     guards=[console],
     dependencies={"desk": Provide(desk)},
-    include_in_schema=False,
 )
+routes = Router("/", route_handlers=[pages, *live.routes], include_in_schema=False)

@@ -45,6 +45,7 @@ class Desk:
             notice=notice,
             bad=status >= 400,  # noqa: PLR2004 (HTTP)
             waiting=around.waiting,
+            seen=around.seen,
             brakes=around.brakes,
             halted=Brakes(around.brakes).halted,
             csrf=auth.csrf if isinstance(auth, BrowserSession) else "",

@@ -1,1 +1,123 @@
-// The desk in a browser: live pages and keys. Everything works without it.
+// Live pages. When something has changed, the page asks for itself again and morphs: a stream says when, or else a poll.
+// Everything works without this file. A hidden page asks for nothing.
+(() => {
+  const SILENCE = 40_000, MINUTE = 60_000, POLL = 5_000, RETRY = 1_500; // ms
+  const acting = new Set(); // requests of people, to which a refresh gives way
+  let stream, poll, loading, news; // news: a stamp that came while the page could not be refreshed
+  let spoke = false; // whether a stream has worked
+  let heard = 0, shown = Date.now(), opened = 0;
+
+  const page = () => document.getElementById("page");
+  const address = () => page().dataset.refresh ?? location.pathname + location.search; // empty: stays as it is
+
+  function changed(stamp) {
+    news = stamp;
+    if (stamp !== page().dataset.seen) refresh();
+  }
+
+  async function refresh() {
+    if (acting.size || loading || !address()) return;
+    const own = (loading = new AbortController());
+    news = undefined;
+    try {
+      const answer = await fetch(address(), { headers: { Accept: "text/html" }, signal: own.signal });
+      if (answer.redirected && new URL(answer.url).pathname === "/sign-in") return leave();
+      if (answer.status >= 500) throw new Error(answer.statusText);
+      const text = await answer.text();
+      if (answer.ok && !own.signal.aborted) await morph(text);
+      shown = Date.now();
+    } catch {
+      if (!own.signal.aborted) reached(false);
+    } finally {
+      loading = undefined;
+    }
+    if (news) changed(news);
+  }
+
+  // What an action was refused for stays until the next action.
+  async function morph(text) {
+    const said = document.getElementById("said");
+    said?.toggleAttribute("hx-morph-skip", !!said.querySelector(".bad"));
+    await htmx.swap({ text, target: page(), select: "#page", selectOOB: "#pages", swap: "outerMorph", sourceElement: document.body });
+    said?.removeAttribute("hx-morph-skip");
+  }
+
+  // The session ended: the page's own address leads to the sign-in page, and from there back.
+  function leave() {
+    stop();
+    location.assign(address() || "/");
+  }
+
+  function follow() {
+    stop();
+    opened = heard = Date.now();
+    stream = new EventSource("/console/events");
+    stream.onmessage = (message) => {
+      spoke = true;
+      heard = Date.now();
+      reached(true);
+      changed(message.data);
+    };
+    stream.onerror = fallBack;
+  }
+
+  // Once the server answers again, a stream that had worked is opened anew; one that never did is tried every minute.
+  async function fallBack() {
+    stop();
+    let wait = POLL;
+    try {
+      const answer = await fetch("/console/changes", { headers: { "If-None-Match": `"${page().dataset.seen}"` } });
+      if (answer.status === 401) return leave();
+      if (answer.status >= 500) throw new Error(answer.statusText);
+      reached(true);
+      if (answer.ok) changed(await answer.text());
+      if (spoke || Date.now() - opened > MINUTE) {
+        spoke = false;
+        return document.hidden || follow();
+      }
+    } catch {
+      reached(false);
+      wait = RETRY;
+    }
+    if (!document.hidden) poll = setTimeout(fallBack, wait);
+  }
+
+  function stop() {
+    stream?.close();
+    clearTimeout(poll);
+    stream = undefined;
+  }
+
+  function reached(yes) {
+    const line = document.getElementById("stale");
+    if (yes) return line?.remove();
+    if (line) return;
+    const fresh = Object.assign(document.createElement("p"), { id: "stale", className: "alert bad" });
+    fresh.setAttribute("role", "status");
+    fresh.textContent = "Not up to date: the server does not answer.";
+    document.body.append(fresh);
+  }
+
+  function look() {
+    if (document.hidden) return;
+    if (stream && Date.now() - heard > SILENCE) fallBack(); // a laptop that slept
+    if (Date.now() - shown > MINUTE) refresh(); // times left
+  }
+
+  document.addEventListener("htmx:before:request", (event) => {
+    acting.add(event.detail.ctx);
+    loading?.abort();
+  });
+  document.addEventListener("htmx:finally:request", (event) => {
+    acting.delete(event.detail.ctx);
+    shown = Date.now();
+    if (news) changed(news);
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return stop();
+    refresh();
+    follow();
+  });
+  setInterval(look, POLL);
+  if (!document.hidden) follow();
+})();
