@@ -7,7 +7,7 @@ from app.check.classes import Found, find_class, is_agent, listed, methods
 from app.check.finding import Finding, error
 from app.check.literals import Data, literal, literal_findings
 from app.check.tree import Tree
-from app.runtime.registration import KEYS, LIMITS, NAME, SCOPE
+from app.runtime.registration import AUTHORIZE, FUNCTION, KEYS, LIMITS, NAME, SCOPE
 from app.runtime.spelling import did_you_mean
 
 PATH = "config/agents.py"
@@ -51,6 +51,9 @@ def _entry_findings(data: Data, name: Any, entry: dict[str, Any]) -> Iterator[Fi
         if type(most) is not int or most < 1:
             said = f'"{name}": {limit} is a whole number of at least 1, not {most!r}. Say how many.'
             yield error("agents-limit", data.where(name, limit), said)
+    if AUTHORIZE in entry and not FUNCTION.fullmatch(str(entry[AUTHORIZE])):
+        said = f'"{name}": {AUTHORIZE} is module:function, not {entry[AUTHORIZE]!r}. Name a function.'
+        yield error("agents-authorize", data.where(name, AUTHORIZE), said)
     if not _misspelt("scopes", entry):
         yield from _scope_findings(data, name, entry.get("scopes"))
 

@@ -13,14 +13,17 @@ NAME = re.compile(r"[A-Za-z0-9_-]+")
 LIMITS = ("calls_per_minute", "open_requests")
 OPEN_REQUESTS = 50  # waiting for people at a time
 SCOPE = re.compile(r"tool:[A-Za-z0-9_-]{1,64}")
-KEYS = ("module", "class", "scopes", *LIMITS)
+FUNCTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*:[A-Za-z_]\w*")
+AUTHORIZE = "routing.authorize"
+KEYS = ("module", "class", "scopes", *LIMITS, AUTHORIZE)
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
     """`scopes` are exact: `tool:<name>`. `calls_per_minute` is a burst floor per instance, kept in memory.
 
-    `open_requests` is how many of an instance's requests may wait for people at a time.
+    `open_requests` is how many of an instance's requests may wait for people at a time. `authorize` names a function,
+    module:function, that may let a request through to an instance, where a host has such addresses.
     """
 
     name: str
@@ -29,6 +32,7 @@ class Registration:
     scopes: tuple[str, ...]
     calls_per_minute: int = 60
     open_requests: int = OPEN_REQUESTS
+    authorize: str | None = None
 
 
 def read(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, Registration]:
@@ -44,6 +48,7 @@ def read(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, Registration]:
             entry["class"],
             tuple(entry["scopes"]),
             **{limit: entry[limit] for limit in LIMITS if limit in entry},
+            authorize=entry.get(AUTHORIZE),
         )
         for name, entry in agents.items()
     }
@@ -77,4 +82,6 @@ def _problems(name: str, entry: Mapping[str, Any]) -> list[str]:
         most = entry.get(limit, 1)
         if type(most) is not int or most < 1:
             found.append(f'"{name}": {limit} is a whole number of at least 1, not {most!r}.')
+    if AUTHORIZE in entry and not FUNCTION.fullmatch(str(entry[AUTHORIZE])):
+        found.append(f'"{name}": {AUTHORIZE} is module:function, not {entry[AUTHORIZE]!r}.')
     return found

@@ -71,6 +71,12 @@ def test_the_registry_as_it_is_has_no_fault() -> None:
         (changed('["tool:tickets_index", "tool:tickets_close"]', '"tools"'), "agents-scopes", 5, "no list of scopes"),
         (changed("tool:tickets_close", "tools:*"), "agents-scope", 5, '"tools:*" is not a scope here'),
         (changed('"tool:tickets_close"', "7"), "agents-scope", 5, '"7" is not a scope here'),
+        (
+            changed("30,", '30,\n        "routing.authorize": "allow",'),
+            "agents-authorize",
+            7,
+            "is module:function, not 'allow'",
+        ),
         (changed("30", "0"), "agents-limit", 6, "at least 1, not 0"),
         (changed("30", "True"), "agents-limit", 6, "at least 1, not True"),
         (changed("30", "1.5"), "agents-limit", 6, "at least 1, not 1.5"),

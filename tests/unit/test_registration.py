@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.runtime.errors import WiringError
-from app.runtime.registration import Registration, read
+from app.runtime.registration import AUTHORIZE, Registration, read
 
 
 def entry(**changed: Any) -> dict[str, Any]:
@@ -75,3 +75,12 @@ def test_two_agents_of_one_class_are_refused() -> None:
     with pytest.raises(WiringError, match=r"2 agents are app\.agents\.inbox\.Inbox\. Give each a class"):
         read({"one": entry(), "two": entry()})
     assert len(read({"one": entry(), "two": entry(**{"class": "Outbox"})})) == 2
+
+
+@pytest.mark.parametrize(
+    "function", ["", "allow", "app.access", ":allow", "app.access:", "app access:allow", True, None]
+)
+def test_who_may_reach_an_instance_is_said_by_a_named_function(function: Any) -> None:
+    assert read({"inbox": entry(**{AUTHORIZE: "app.access:allow"})})["inbox"].authorize == "app.access:allow"
+    with pytest.raises(WiringError, match="is module:function, not"):
+        read({"inbox": entry(**{AUTHORIZE: function})})
