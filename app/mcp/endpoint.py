@@ -25,28 +25,30 @@ from litestar.handlers import ASGIRouteHandler, BaseRouteHandler
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
-from app.runtime.tools.dispatch import ASGIApp, Message
+from app.runtime.tools.dispatch import Message
 from app.runtime.tools.pipeline import Pipeline
 from app.web.strict import no_repeated_key
 
 BODY_MAX = 1024 * 1024  # bytes
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600  # JSON-RPC's
+Serve = Callable[[Any, Any, Any, dict[str, Any]], Awaitable[None]]  # an ASGI app that is told the message too
 
 
 def endpoint(pipeline: Pipeline) -> ASGIRouteHandler:
     """The route. `pipeline` carries out what the holders of tokens call."""
-    loaded: list[ASGIApp] = []
+    loaded: list[Serve] = []
 
     @asgi("/mcp", copy_scope=True, tools_token=True, guards=[tools_token])
     async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
         check_headers(Request(scope))
         body = await _body(receive)
-        if fault := fault_of(body):
-            await _refusal(*fault)(scope, receive, send)
+        message = message_of(body)
+        if isinstance(message, tuple):
+            await _refusal(*message)(scope, receive, send)
             return
         if not loaded:
             loaded.append(await anyio.to_thread.run_sync(_load, pipeline))
-        await loaded[0](scope, _once(body, receive), send)
+        await loaded[0](scope, _once(body, receive), send, message)
 
     return mcp
 
@@ -79,8 +81,8 @@ def check_headers(request: Request[Any, Any, Any]) -> None:
         )
 
 
-def fault_of(body: bytes) -> tuple[int, str] | None:
-    """Why a body is not one JSON-RPC message, with the code for it; None for one that is.
+def message_of(body: bytes) -> dict[str, Any] | tuple[int, str]:
+    """One JSON-RPC message, or why the body is none, with the code for it.
 
     Stricter than the SDK, which takes the last of two equal keys, NaN, half a surrogate pair, and null for no id.
     """
@@ -95,7 +97,7 @@ def fault_of(body: bytes) -> tuple[int, str] | None:
         return INVALID_REQUEST, "The body is not one message: send one object, no batch"
     if type(message.get("id", 0)) not in (int, str):
         return INVALID_REQUEST, "An id is a text or a whole number"
-    return None
+    return message
 
 
 async def _body(receive: Receive) -> bytes:
@@ -115,7 +117,7 @@ def _refusal(code: int, message: str) -> ASGIResponse:
     return ASGIResponse(body=body, status_code=400, media_type="application/json")
 
 
-def _load(pipeline: Pipeline) -> ASGIApp:
+def _load(pipeline: Pipeline) -> Serve:
     from app.mcp.server import serving  # noqa: PLC0415 (a second of CPU)
 
     return serving(pipeline)

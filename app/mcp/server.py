@@ -6,12 +6,14 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+from starlette.requests import Request
 
 from app.mcp.calls import Calls
+from app.mcp.endpoint import Serve
+from app.mcp.exchange import answer
 from app.mcp.listing import Listing
 from app.runtime.principal import Principal
 from app.runtime.tools.budget import Meters
-from app.runtime.tools.dispatch import ASGIApp
 from app.runtime.tools.pipeline import Caller, Pipeline
 
 CALLS_PER_MINUTE, WRITES_PER_MINUTE = 60, 20  # of one token
@@ -22,8 +24,8 @@ INSTRUCTIONS = (
 Context = ServerRequestContext[Any]
 
 
-def serving(pipeline: Pipeline) -> ASGIApp:
-    """An ASGI app that answers one POST at a time. Each has a manager of its own: there is nothing to keep."""
+def serving(pipeline: Pipeline) -> Serve:
+    """Answers one POST at a time. What goes the SDK's way has a manager of its own: there is nothing to keep."""
     listing, meters = Listing(pipeline), Meters(CALLS_PER_MINUTE, WRITES_PER_MINUTE)
     calls = Calls(pipeline, listing)
 
@@ -38,15 +40,13 @@ def serving(pipeline: Pipeline) -> ASGIApp:
         return await calls.call(caller(context), params.name, params.arguments or {})
 
     server = Server(
-        "triager",
-        title="Triager",
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        get_tool_input_schema=lambda _: None,  # no tool takes arguments in headers; the SDK would list them all to see
+        "triager", title="Triager", instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
     )
 
-    async def serve(scope: Any, receive: Any, send: Any) -> None:
+    async def serve(scope: Any, receive: Any, send: Any, message: dict[str, Any]) -> None:
+        if answered := await answer(server, Request(scope), message):
+            await answered(scope, receive, send)
+            return
         manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with manager.run():
             await manager.handle_request(scope, receive, send)
