@@ -1,6 +1,7 @@
 """`triager measure`: every route and the story's own invocations, in process and through a server on loopback."""
 
 from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
 
 from app.measure import routes, story
 from app.measure.bench import installed, running
@@ -21,18 +22,33 @@ async def measure(tell: Tell, *, only: Collection[str] = (), repeat: int = 20, w
 
 
 async def _in_process(tell: Tell, wanted: tuple[str, ...], repeat: int) -> AsyncIterator[Cost]:
+    for measured in (_routes, _story):  # each on an installation of its own: one's requests are in the other's way
+        async for cost in measured(wanted, repeat):
+            tell(cost.name)
+            yield cost
+
+
+async def _routes(wanted: tuple[str, ...], repeat: int) -> AsyncIterator[Cost]:
+    async with furnished() as (house, clock):
+        for one in routes.routes(house.system):
+            if one.name.startswith(wanted):
+                yield await routes.measure(house, clock, one, repeat)
+
+
+async def _story(wanted: tuple[str, ...], repeat: int) -> AsyncIterator[Cost]:
+    async with furnished() as (house, clock):
+        async for cost in story.measure(house, clock, repeat, wanted):
+            yield cost
+
+
+@asynccontextmanager
+async def furnished() -> AsyncIterator[tuple[Furnished, Clock]]:
     clock = Clock(utc_now())
     with installed(clock) as system:
         house = Furnished(system)
         await house.furnish()
         async with running(system):
-            for one in routes.routes(system):
-                if one.name.startswith(wanted):
-                    tell(one.name)
-                    yield await routes.measure(house, clock, one, repeat)
-            async for cost in story.measure(house, clock, repeat, wanted):
-                tell(cost.name)
-                yield cost
+            yield house, clock
 
 
 async def _over_the_wire(tell: Tell, costs: list[Cost], repeat: int) -> None:

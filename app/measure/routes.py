@@ -1,5 +1,6 @@
 """What each route costs: its statements against the `budget=` that it declares, its CPU, wall time and memory."""
 
+import re
 from collections.abc import Iterator
 from http import HTTPStatus
 
@@ -56,7 +57,7 @@ async def _answered(house: Furnished, request: Request) -> Answer:
 
 def expect(request: Request, answer: Answer) -> None:
     if answer.status >= HTTPStatus.BAD_REQUEST:
-        said = answer.body[:300].decode(errors="replace")
+        said = re.sub("<[^>]*>|\\s+", " ", answer.body.decode(errors="replace"))[:600]
         raise Unmeasured(
             f"{request.method} {request.target} answered {answer.status}, so nothing was measured. "
             f"Add a request that it answers to app/measure/samples.py. It said: {said}"

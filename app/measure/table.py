@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from app.measure.probe import Cost
 
-COLUMNS = ("invocation", "statements", "budget", "CPU ms", "p95", "wall ms", "KB", "server CPU ms")
+COLUMNS = ("invocation", "statements", "budget", "left", "CPU ms", "p95", "wall ms", "KB", "server CPU ms")
 
 
 def lines(costs: list[Cost], *, explain: bool) -> Iterator[str]:
@@ -24,4 +24,5 @@ def _row(cost: Cost) -> tuple[str, ...]:
     budget = "none" if cost.budget is None else str(cost.budget)
     wire = "" if cost.wire_cpu_ms is None else f"{cost.wire_cpu_ms:.2f}"
     times = (f"{value:.2f}" for value in (cost.cpu_ms, cost.cpu_p95_ms, cost.wall_ms))
-    return (cost.name, str(cost.statements), budget, *times, f"{cost.peak_kb:.0f}", wire)
+    left = "" if cost.budget is None else str(cost.budget - cost.statements)
+    return (cost.name, str(cost.statements), budget, left, *times, f"{cost.peak_kb:.0f}", wire)
