@@ -45,7 +45,10 @@ async def list_tickets(
     text: Annotated[
         str | None,
         QueryParameter(
-            min_length=1, max_length=TITLE_MAX, pattern=NO_NUL, description="Only with this in title or body."
+            min_length=1,
+            max_length=TITLE_MAX,
+            pattern=NO_NUL,
+            description="Only with words in title or body that begin with these, in any order; `#41` is ticket 41.",
         ),
     ] = None,
     inactive_since: Annotated[
@@ -55,7 +58,10 @@ async def list_tickets(
         str | None, QueryParameter(pattern=IDS, description="Only these, at most 100: ids with commas between.")
     ] = None,
     sort: Annotated[
-        Sort, QueryParameter(description="By id, newest (highest id) first, or longest without activity first.")
+        Sort,
+        QueryParameter(
+            description="By id, newest (highest id) first, or longest without activity first (not with text)."
+        ),
     ] = Sort.ID,
     after: Annotated[
         str | None, QueryParameter(pattern=CURSOR, description="The `next` of the page before, in the same sort.")
