@@ -122,9 +122,9 @@ class TicketOut(Output):
 
 
 class TicketPage(Output):
-    """`next` is the `after` of the following page, null on the last. Counts stop at 1,000: then read "at least".
+    """`next` is the `after` of the following page, null on the last; a page with a `next` may be short, or empty.
 
-    `stale` is null without `inactive_since`: nothing was asked.
+    Counts stop at 1,000: then read "at least". `stale` is null without `inactive_since`: nothing was asked.
     """
 
     tickets: list[TicketOut]
