@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
+from http import HTTPStatus
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -22,21 +23,25 @@ MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 RELATIVE_UP_TO_DAYS = 60  # farther away than this, a date says more
 
 SECURITY = {
-    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    "Referrer-Policy": "same-origin",  # with no-referrer, browsers send our own forms with "Origin: null"
+    # No inline script, style or eval. Who frames us could move our buttons under somebody else's pointer.
+    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'",
+    # No other site hears an address of ours. With no-referrer, browsers would send our own forms with "Origin: null".
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-# A whole page that answers an htmx request (signed out meanwhile, an error) takes the place of the whole page.
-WHOLE = {"HX-Retarget": "body", "HX-Reswap": "innerHTML"}
+REFUSED = {"HX-Push-Url": "false"}  # the address of a form is no page
 
 
 def page(
     template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
 ) -> Response[str]:
-    """A rendered template, with the headers every HTML answer carries. `_name.html` is a fragment, never a page."""
+    """A rendered template, with the headers every HTML answer carries."""
     html = _environment().get_template(template).render(context)
-    carried = SECURITY | ({} if template.startswith("_") else WHOLE) | dict(headers or {})
+    carried = SECURITY | (REFUSED if status >= HTTPStatus.BAD_REQUEST else {}) | dict(headers or {})
     return Response(html, media_type=MediaType.HTML, status_code=status, headers=carried)
 
 
@@ -50,7 +55,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {one.__name__: one for one in (when, exact, dated, subject, who, plain)}
+    environment.filters |= {one.__name__: one for one in (when, exact, left, dated, subject, who, plain)}
     environment.tests["agent"] = agent_of  # anybody else keeps no calls, and must repeat one that was approved
     environment.globals["static"] = static_url
     return environment
@@ -73,6 +78,13 @@ def exact(instant: str, now: datetime) -> Markup:
     at = from_text(instant)
     year = "" if at.year == now.year else f" {at.year}"
     return _time(instant, f"{at.day} {at:%b}{year}, {at:%H:%M}", f"{at.day} {at:%b %Y, %H:%M} UTC")
+
+
+def left(instant: str, now: datetime) -> Markup:
+    """ "3 days left", with the exact time at hand."""
+    at = from_text(instant)
+    words = relative(at, now).removeprefix("in ").replace("a moment", "a minute")
+    return _time(instant, f"{words} left", f"{at.day} {at:%b %Y, %H:%M} UTC")
 
 
 def dated(text: str, now: datetime) -> Markup:

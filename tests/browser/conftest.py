@@ -65,8 +65,9 @@ def complaints() -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def visit(chromium: "Browser", complaints: list[str]) -> Iterator[Callable[..., "Page"]]:
+def visit(chromium: "Browser", server: Server, complaints: list[str]) -> Iterator[Callable[..., "Page"]]:
     """Each call is somebody else's browser, with an empty page: `visit(java_script_enabled=False)`, as new_context."""
+    assert server  # which outlives the pages
     contexts = []
 
     def heard(message: "ConsoleMessage") -> None:
