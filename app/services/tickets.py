@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NoReturn, cast
 
-from msgspec import UNSET, UnsetType, structs
-from sqlalchemy import ColumnElement, Table, case, delete, exists, insert, or_, select, update
+from msgspec import UNSET, UnsetType, json, structs
+from sqlalchemy import ColumnElement, Table, case, delete, exists, func, insert, literal, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.domain import Conflict, Invalid, NotFound, OperationId, Speaker, Status, plain
@@ -69,8 +69,9 @@ def edit(session: Session, ticket_id: int, data: EditTicket, *, by: Principal, n
     if ticket is None:
         _refuse(ticket_id, _look(session, ticket_id))
     if "labels" in given:
-        session.execute(delete(labels).where(labels.c.ticket_id == ticket_id))
         ticket.labels = _label(session, ticket_id, given["labels"])
+        others = labels.c.label.not_in(ticket.labels)  # they go last: a label may protect, and a crash part the two
+        session.execute(delete(labels).where(labels.c.ticket_id == ticket_id, others))
     _record(session, ticket_id, "edited", by, now, given)
     return ticket
 
@@ -138,9 +139,18 @@ def close(
 
 
 def reopen(
-    session: Session, ticket_id: int, version: int | UnsetType = UNSET, *, by: Principal, now: datetime
+    session: Session,
+    ticket_id: int,
+    version: int | UnsetType = UNSET,
+    *,
+    by: Principal,
+    now: datetime,
+    undoes: str | None = None,
 ) -> TicketOut:
-    """Counts as activity: what was reopened is not stale. Refused when `version` is set and the ticket has moved."""
+    """Counts as activity: what was reopened is not stale. Refused when `version` is set and the ticket has moved.
+
+    `undoes`: the request under which it was closed, if this takes that back.
+    """
     at = to_text(now)
     ticket = _change(
         session,
@@ -156,7 +166,7 @@ def reopen(
     )
     if ticket is None:
         _refuse(ticket_id, _look(session, ticket_id), must_be=Status.CLOSED)
-    _record(session, ticket_id, "reopened", by, now, {"version": ticket.version})
+    _record(session, ticket_id, "reopened", by, now, {"version": ticket.version}, undoes)
     return ticket
 
 
@@ -241,7 +251,9 @@ def _label(session: Session, ticket_id: int, names: list[str]) -> list[str]:
     """The labels the ticket has now."""
     distinct = sorted(set(names))
     if distinct:
-        session.execute(insert(labels), [{"ticket_id": ticket_id, "label": name} for name in distinct])
+        each = func.json_each(json.encode(distinct).decode()).table_valued("value").c.value
+        added = insert(labels).prefix_with("OR IGNORE")
+        session.execute(added.from_select(["ticket_id", "label"], select(literal(ticket_id), each)))
     return distinct
 
 
@@ -249,5 +261,14 @@ def _subject(ticket_id: int) -> str:
     return f"ticket:{ticket_id}"
 
 
-def _record(session: Session, ticket_id: int, kind: str, by: Principal, now: datetime, data: dict[str, Any]) -> None:
-    events.record(session, subject=_subject(ticket_id), kind=kind, by=by, now=now, data=data)
+def _record(
+    session: Session,
+    ticket_id: int,
+    kind: str,
+    by: Principal,
+    now: datetime,
+    data: dict[str, Any],
+    request_id: str | None = None,
+) -> None:
+    subject = _subject(ticket_id)
+    events.record(session, subject=subject, kind=kind, by=by, now=now, request_id=request_id, data=data)

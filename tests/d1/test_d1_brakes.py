@@ -1,0 +1,1 @@
+from tests.integration.test_brakes import *  # noqa: F403

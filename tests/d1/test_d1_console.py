@@ -1,0 +1,1 @@
+from tests.integration.test_console import *  # noqa: F403

@@ -1,0 +1,1 @@
+from tests.integration.test_delivery import *  # noqa: F403

@@ -1,0 +1,1 @@
+from tests.integration.test_delivery_once import *  # noqa: F403

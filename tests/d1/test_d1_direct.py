@@ -1,0 +1,1 @@
+from tests.integration.test_direct import *  # noqa: F403

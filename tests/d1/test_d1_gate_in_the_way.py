@@ -1,0 +1,1 @@
+from tests.integration.test_gate_in_the_way import *  # noqa: F403

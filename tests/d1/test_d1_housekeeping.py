@@ -1,0 +1,1 @@
+from tests.integration.test_housekeeping import *  # noqa: F403

@@ -1,0 +1,1 @@
+from tests.integration.test_receipts import *  # noqa: F403

@@ -1,0 +1,1 @@
+from tests.integration.test_story import *  # noqa: F403

@@ -1,0 +1,1 @@
+from tests.integration.test_sweep_not_withdrawn import *  # noqa: F403

@@ -1,0 +1,1 @@
+from tests.integration.test_tickets_list import *  # noqa: F403

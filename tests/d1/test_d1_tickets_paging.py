@@ -1,0 +1,1 @@
+from tests.integration.test_tickets_paging import *  # noqa: F403
