@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import rich_click as click
 
+from app.measure import growth as grown
 from app.measure import invocations, routes, table
 from app.measure.durable import measure as measure_durable
 from app.measure.machine import line, machine
+from app.measure.plot import svg
 from app.measure.tools import measure as measure_tools
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -53,6 +56,20 @@ def durable(as_json: bool) -> None:
 def tools(as_json: bool) -> None:
     """A tool call over its bare route, and at /mcp: milliseconds of server CPU."""
     _show(measure_tools, as_json=as_json)
+
+
+@measure.command("growth")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the lines into this SVG file.")
+@as_json_option
+def growth(plot: Path | None, as_json: bool) -> None:
+    """Lists, the inbox, a sweep and a wake, where a thousand to a million tickets are stored: some minutes."""
+    found = asyncio.run(grown.measure(_tell))
+    if plot:
+        plot.write_text(svg(found))
+    if as_json:
+        _print_json({"machine": machine(), "growth": found})
+    else:
+        click.echo("\n".join((line(), *table.growth_lines(found))))
 
 
 def _show(work: Callable[[Callable[[str], None]], Awaitable[Any]], *, as_json: bool) -> None:

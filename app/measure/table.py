@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from app.measure.growth import Grown
 from app.measure.probe import Cost
 
 COLUMNS = ("invocation", "statements", "budget", "left", "CPU ms", "p95", "wall ms", "KB", "server CPU ms")
@@ -26,3 +27,12 @@ def _row(cost: Cost) -> tuple[str, ...]:
     times = (f"{value:.2f}" for value in (cost.cpu_ms, cost.cpu_p95_ms, cost.wall_ms))
     left = "" if cost.budget is None else str(cost.budget - cost.statements)
     return (cost.name, str(cost.statements), budget, left, *times, f"{cost.peak_kb:.0f}", wire)
+
+
+def growth_lines(grown: list[Grown]) -> Iterator[str]:
+    """Statements and CPU milliseconds of each invocation, a column for each number of tickets."""
+    sizes = sorted({one.tickets for one in grown})
+    yield f"{'':<18}" + "".join(f"{size:>18,}" for size in sizes)
+    for name in dict.fromkeys(one.name for one in grown):
+        cells = [f"{one.statements} / {one.cpu_ms:.2f} ms" for one in grown if one.name == name]
+        yield f"{name:<18}" + "".join(f"{cell:>18}" for cell in cells)
