@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 OURS = ("app", "config", "db", "routes", "templates")
@@ -22,8 +23,7 @@ class Sources:
     def __init__(self, files: Mapping[str, str]) -> None:
         self._paths = {_module(path): path for path in files if path.endswith(".py") and path.split("/")[0] in OURS}
         self._texts = files
-        self._trees: dict[str, ast.Module] = {}
-        self._imports: dict[str, list[Import]] = {}
+        self._names: dict[str, dict[str, str]] = {}
 
     def holds(self, module: str) -> bool:
         return module in self._paths
@@ -33,17 +33,16 @@ class Sources:
 
     def tree(self, module: str) -> ast.Module:
         """Raises SyntaxError."""
-        if module not in self._trees:
-            self._trees[module] = ast.parse(self._texts[self._paths[module]], self._paths[module])
-        return self._trees[module]
+        return _parsed(self._paths[module], self._texts[self._paths[module]])
 
-    def imports(self, module: str) -> list[Import]:
-        if module not in self._imports:
-            package = module.split(".")
-            if not self._paths[module].endswith("/__init__.py"):
-                package.pop()
-            self._imports[module] = list(_imports(self.tree(module), package, at_import=True))
-        return self._imports[module]
+    def imports(self, module: str) -> tuple[Import, ...]:
+        return _imported(self._paths[module], self._texts[self._paths[module]])
+
+    def names(self, module: str) -> dict[str, str]:
+        """What a name of the module stands for, where an import says so."""
+        if module not in self._names:
+            self._names[module] = {each.name: each.stands_for for each in self.imports(module)}
+        return self._names[module]
 
     def reachable(self, roots: list[str], left_out: tuple[str, ...]) -> list[str]:
         """What `roots` import, at once or later, and the packages that hold it; sorted."""
@@ -66,6 +65,19 @@ def within(dotted: str, packages: tuple[str, ...]) -> bool:
 
 def _module(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+@lru_cache(maxsize=1_000)
+def _parsed(path: str, text: str) -> ast.Module:
+    return ast.parse(text, path)
+
+
+@lru_cache(maxsize=1_000)
+def _imported(path: str, text: str) -> tuple[Import, ...]:
+    package = _module(path).split(".")
+    if not path.endswith("/__init__.py"):
+        package.pop()
+    return tuple(_imports(_parsed(path, text), package, at_import=True))
 
 
 def _imports(node: ast.AST, package: list[str], *, at_import: bool) -> Iterator[Import]:

@@ -43,12 +43,12 @@ def _missing(target: str, brought: set[str]) -> str | None:
         return f"{target} stays at home: the Worker has no such module. Import it in a function, where it is there."
     if top in OURS or top in sys.stdlib_module_names or top in brought | OF_THE_RUNTIME:
         return None
-    return f"{top} is not there on Workers. Do without, or bring it: DEPENDENCIES in app/cloudflare/build.py."
+    return f"{top} is not there on Workers. Do without, or bring it: see DEPENDENCIES in app/cloudflare/findings.py."
 
 
 def _forbidden(sources: Sources, module: str, call: ast.Call, seen: set[Name]) -> str | None:
     """What the call does that must not be done at import; what it calls in our modules is followed by name."""
-    target = _dotted(call.func, {each.name: each.stands_for for each in sources.imports(module)})
+    target = _dotted(call.func, sources.names(module))
     if target is None:
         return None
     for name, does in FORBIDDEN.items():

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.cloudflare.fault import Fault
+from config.bindings import DATABASE, of_agent
 
 CONFIG = "wrangler.jsonc"
-DATABASE = "DB"  # the name under which the Worker finds its D1
 MAIN = "src/entry.py"
 FLAG = "python_workers"
 EARLIEST = "2026-09-08"  # the first day whose interpreter is Python 3.14
@@ -19,16 +19,6 @@ RULE = {"type": "Data", "globs": [TEMPLATES], "fallthrough": True}
 ASSETS = {"directory": "public"}
 BASICS = {"name": "triager", "main": MAIN, "compatibility_date": EARLIEST}
 Config = Mapping[str, Any]
-
-
-def binding_name(class_name: str) -> str:
-    """HTTPAgent and HttpAgent are both HTTP_AGENT."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", class_name).upper()
-
-
-def bindings(config: Config, class_name: str) -> list[str]:
-    """The names that bind a class of this Worker in the top-level environment, first the one to use."""
-    return [each["name"] for each in _bound(config) if each.get("class_name") == class_name and each.get("name")]
 
 
 def faults(config: Config, classes: Sequence[str]) -> Iterator[Fault]:
@@ -90,9 +80,10 @@ def _strangers(config: Config, classes: Sequence[str]) -> Iterator[Fault]:
 
 
 def _class(config: Config, class_name: str, storage: str | None) -> Iterator[Fault]:
-    if not bindings(config, class_name):
-        paste = {"durable_objects": {"bindings": [{"name": binding_name(class_name), "class_name": class_name}]}}
-        yield Fault("cloudflare-binding", CONFIG, f"No binding of this Worker is for the class {class_name}.", paste)
+    binding = {"name": of_agent(class_name), "class_name": class_name}
+    if not any(binding.items() <= each.items() for each in _bound(config)):
+        said = f"Its objects of the class {class_name} are not bound as {binding['name']}."
+        yield Fault("cloudflare-binding", CONFIG, said, {"durable_objects": {"bindings": [binding]}})
     if storage == "sqlite":
         return
     if storage:
