@@ -12,6 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
+from app.domain import NotFound
 from app.runtime.instants import after, from_text, to_text
 from app.runtime.principal import Principal
 from app.services.tokens import LIVE, TOKEN, USER
@@ -19,6 +20,7 @@ from db.schema import SessionRow, SignInLinkRow, TokenRow, UserRow
 
 LINK_TTL_S = 600
 TOUCH_EVERY = timedelta(minutes=5)
+LISTED_MAX = 50
 SESSION = SessionRow.__table__.c
 LIVING = (
     SESSION.expires_at > bindparam("now"),
@@ -75,6 +77,34 @@ def start_by_link(session: Session, link: str, hashed: str, now: datetime, *, tt
 
 def is_touch_due(last_seen_at: str, now: datetime) -> bool:
     return now - from_text(last_seen_at) >= TOUCH_EVERY
+
+
+class Browser(NamedTuple):
+    """Where a person is signed in. `by` names the token it was opened with; None when a link opened it."""
+
+    id: str
+    by: str | None
+    created_at: str
+    last_seen_at: str
+
+
+def listing(session: Session, user_id: int, now: datetime) -> list[Browser]:
+    """The person's sessions, the one seen last first, at most `LISTED_MAX`."""
+    rows = SIGNED_IN.with_only_columns(SESSION.id, TOKEN.name, SESSION.created_at, SESSION.last_seen_at)
+    own = rows.where(SESSION.user_id == user_id).order_by(SESSION.last_seen_at.desc(), SESSION.id).limit(LISTED_MAX)
+    return [Browser(*row) for row in session.execute(own, {"now": to_text(now)})]
+
+
+def end_own(session: Session, hashed: str, user_id: int) -> None:
+    """End this session of this person. Raises NotFound when it is not theirs, or has ended before."""
+    own = delete(SessionRow).where(SessionRow.id == hashed, SessionRow.user_id == user_id).returning(SessionRow.id)
+    if session.execute(own).one_or_none() is None:
+        raise NotFound("You have no such session: it has ended already. Nothing was changed.")
+
+
+def end_others(session: Session, hashed: str, user_id: int) -> None:
+    """End every session of this person but one."""
+    session.execute(delete(SessionRow).where(SessionRow.id != hashed, SessionRow.user_id == user_id))
 
 
 def touch(session: Session, hashed: str, now: datetime) -> None:

@@ -4,12 +4,12 @@ from litestar import Router
 from litestar.di import Provide
 
 from app.auth import console
-from routes.console import agent, inbox, live
+from routes.console import agent, inbox, live, sessions
 from routes.console.desk import desk
 
 pages = Router(
     "/",
-    route_handlers=[*inbox.routes, *agent.routes],
+    route_handlers=[*inbox.routes, *agent.routes, *sessions.routes],
     guards=[console],
     dependencies={"desk": Provide(desk)},
 )
