@@ -155,7 +155,9 @@ Tab = Literal["waiting", "approved", "rejected", "expired", "cancelled"]
 Decision = Literal["approved", "rejected"]
 RequestId = Annotated[str, Meta(max_length=64, pattern=NO_NUL)]
 Fingerprint = Annotated[str, Meta(max_length=64, description="As the request was shown. Another one decides nothing.")]
-PLACE = rf"^{INSTANT_TEXT}_[0-9A-Za-z-]{{1,64}}(?![\s\S])"  # the last request of a page: its place in the order
+# The last request of a page: its place in the order.
+Place = Annotated[str, Meta(pattern=rf"^{INSTANT_TEXT}_{ID_TEXT}(?![\s\S])")]
+Search = Annotated[str, Meta(max_length=200, description="A ticket's number, or words of the sentence that was asked.")]
 
 
 class Decide(Input):

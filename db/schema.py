@@ -118,9 +118,9 @@ class ApprovalRow(Base):
             "approvals_remembered", "requested_at", sqlite_where=text("ended = 'rejected' AND superseded_at IS NULL")
         ),
         # The tabs of the console, each in its order: see services/approval_list.py.
-        Index("approvals_unended", "expires_at", "id", sqlite_where=text("ended IS NULL")),
-        Index("approvals_agreed", "decided_at", "id", sqlite_where=text(f"decision = 'approved' AND {HOLDS_GOOD}")),
-        Index("approvals_ended", "ended", "ended_at", "id"),
+        Index("approvals_unended", "expires_at", sqlite_where=text("ended IS NULL")),
+        Index("approvals_agreed", "decided_at", sqlite_where=text(f"decision = 'approved' AND {HOLDS_GOOD}")),
+        Index("approvals_ended", "ended", "ended_at"),
         # Text that is no instant would compare as later than any, and so never expire.
         CheckConstraint(f"expires_at GLOB '{INSTANT_GLOB}'", name="expires_at_is_an_instant"),
         CheckConstraint(f"use_by GLOB '{INSTANT_GLOB}'", name="use_by_is_an_instant"),
