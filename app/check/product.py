@@ -9,7 +9,10 @@ from app.check.finding import Finding, error
 from app.check.tree import FOLDERS, Tree
 from app.runtime.errors import WiringError
 
-FAMILIES = ("app.check.registry", "app.check.policy", "app.check.routes", "app.check.reach")
+FAMILIES = (
+    *("app.check.registry", "app.check.policy", "app.check.routes", "app.check.reach"),
+    "app.check.cloudflare",
+)
 Agents = dict[str, dict[str, list[str]]]  # scopes and tools, by agent
 
 

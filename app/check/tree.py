@@ -10,6 +10,7 @@ from app.check.finding import Finding, error
 
 FOLDERS = ("app", "config", "db", "routes", "templates")
 README = "README.md"
+BESIDE = (README, "wrangler.jsonc")
 SUFFIXES = {".py", ".html", ".xml", ".txt", ".jinja"}
 
 
@@ -36,7 +37,8 @@ class Tree:
 
 def read(root: Path) -> Tree:
     paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.suffix in SUFFIXES]
-    texts = {path.relative_to(root).as_posix(): _text(path) for path in (*paths, root / README) if path.is_file()}
+    paths += [root / name for name in BESIDE]
+    texts = {path.relative_to(root).as_posix(): _text(path) for path in paths if path.is_file()}
     return Tree(root, texts)
 
 

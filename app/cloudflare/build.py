@@ -65,12 +65,10 @@ def build(root: Path, target: Path, agents: Agents) -> Size:
     sources = Sources(files)
     modules = [sources.path(module) for module in findings.modules(sources, agents)]
     _write(target / "src", {"entry.py": _entry(agents)} | {path: files[path] for path in modules})
-    for path in (root / "templates").iterdir():
-        if path.suffix in {".html", ".xml", ".txt", ".jinja"}:
-            shutil.copy(path, target / "src" / "templates")
-    static = root / "templates" / "static"
-    shutil.copytree(static, target / "src" / "templates" / "static")  # pages name their files by what is in them
-    shutil.copytree(static, target / "public" / "static")
+    templates = root / "templates"  # with the static files, which pages name by what is in them
+    only_data = shutil.ignore_patterns("*.py", "__pycache__")
+    shutil.copytree(templates, target / "src" / "templates", ignore=only_data, dirs_exist_ok=True)
+    shutil.copytree(templates / "static", target / "public" / "static")
     return size(target)
 
 
