@@ -17,7 +17,8 @@ import structlog
 from app.main import System, build
 from app.runtime.durable.agent import Agent
 from app.runtime.durable.cipher import AppKeyCipher
-from app.runtime.durable.host_embedded import EmbeddedHost, Parts
+from app.runtime.durable.host_embedded import EmbeddedHost
+from app.runtime.durable.parts import Parts
 from app.runtime.durable.storage import Synchronous
 from app.runtime.instants import Clock, utc_now
 from app.runtime.registration import Registration

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import rich_click as click
 
+from app.measure import compare, invocations, routes, table
 from app.measure import growth as grown
-from app.measure import invocations, routes, table
 from app.measure.durable import measure as measure_durable
 from app.measure.machine import line, machine
 from app.measure.plot import svg
@@ -70,6 +70,17 @@ def growth(plot: Path | None, as_json: bool) -> None:
         _print_json({"machine": machine(), "growth": found})
     else:
         click.echo("\n".join((line(), *table.growth_lines(found))))
+
+
+@measure.command("peers")
+@as_json_option
+def peers(as_json: bool) -> None:
+    """Our list beside the same list on Starlette and FastAPI, and a tool call beside other ways to call."""
+    found = asyncio.run(compare.measure(_tell))
+    if as_json:
+        _print_json({"machine": machine(), **msgspec.to_builtins(found)})
+    else:
+        click.echo("\n".join((line(), *table.beside_lines(found))))
 
 
 def _show(work: Callable[[Callable[[str], None]], Awaitable[Any]], *, as_json: bool) -> None:

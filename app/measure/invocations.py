@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
-from app.measure import routes, story
-from app.measure.bench import installed, running
+from app.measure import routes, story, wire
+from app.measure.bench import KEY, installed, running
 from app.measure.furnished import Clock, Furnished
 from app.measure.probe import Cost
-from app.measure.wire import serving
+from app.measure.process import served
 from app.runtime.instants import utc_now
 
 Tell = Callable[[str], None]
@@ -56,8 +56,8 @@ async def _over_the_wire(tell: Tell, costs: list[Cost], repeat: int) -> None:
         house = Furnished(system)
         await house.furnish()
         named = {one.name: one for one in routes.routes(system)}
-        with serving(system.settings.data_dir) as served:
+        with served("app.cli", "serve", DATA_DIR=str(system.settings.data_dir), APP_KEY=KEY, PORT="0") as server:
             for cost in costs:
                 if one := named.get(cost.name):
                     tell(f"{cost.name}, on loopback")
-                    cost.wire_cpu_ms = await served.cpu_ms(house, one, repeat)
+                    cost.wire_cpu_ms = await wire.cpu_ms(server, house, one, repeat)

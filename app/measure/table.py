@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from app.measure.compare import Compared
 from app.measure.growth import Grown
 from app.measure.probe import Cost
 
@@ -36,3 +37,12 @@ def growth_lines(grown: list[Grown]) -> Iterator[str]:
     for name in dict.fromkeys(one.name for one in grown):
         cells = [f"{one.statements} / {one.cpu_ms:.2f} ms" for one in grown if one.name == name]
         yield f"{name:<18}" + "".join(f"{cell:>18}" for cell in cells)
+
+
+def beside_lines(compared: Compared) -> Iterator[str]:
+    for title, rows in (
+        ("server CPU of GET /tickets", compared.lists),
+        ("CPU of a call over its route", compared.calls),
+    ):
+        yield f"{title:<28}{'ms':>8}{'times ours':>12}"
+        yield from (f"{one.name:<28}{one.cpu_ms:>8.3f}{one.ratio:>12.2f}" for one in rows)
