@@ -40,7 +40,7 @@ def prepare(build: Path, target: Path) -> Path:
     (target / "wrangler.jsonc").write_text(json.dumps(config, indent=2))
     modules = target / "python_modules"
     if not modules.exists():
-        shutil.copytree(HOME / "python_modules", modules, copy_function=os.link)
+        modules.symlink_to(HOME / "python_modules")
     return target
 
 
