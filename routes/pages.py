@@ -55,7 +55,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {one.__name__: one for one in (when, exact, left, dated, subject, who, plain)}
+    environment.filters |= {one.__name__: one for one in (when, exact, left, dated, subject, who, plain, prose)}
     environment.tests["agent"] = agent_of  # anybody else keeps no calls, and must repeat one that was approved
     environment.globals["static"] = static_url
     return environment
@@ -91,6 +91,11 @@ def dated(text: str, now: datetime) -> Markup:
     """A sentence whose instants, written for machines, read as dates."""
     parts = re.split(f"({INSTANT_TEXT})", plain(text))
     return Markup("").join(exact(part, now) if index % 2 else part for index, part in enumerate(parts))
+
+
+def prose(text: str) -> str:
+    """Somebody's words, which may be of several lines."""
+    return "\n".join(plain(line.expandtabs(4)) for line in text.replace("\r\n", "\n").split("\n"))
 
 
 def _time(instant: str, words: str, title: str) -> Markup:

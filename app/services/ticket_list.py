@@ -7,9 +7,9 @@ a `next`: there the search goes on.
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from msgspec import Struct, json
+from msgspec import Meta, Struct, json
 from sqlalchemy import (
     CTE,
     BindParameter,
@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from app.domain import COUNT_MAX, MAX_ID, Category, Invalid, Sort, Status
-from app.schemas import ID_TEXT, TicketOut, TicketPage
+from app.domain import COUNT_MAX, MAX_ID, NAME_MAX, TITLE_MAX, Category, Invalid, Sort, Status
+from app.schemas import CURSOR, ID_TEXT, TicketOut, TicketPage
 from app.services.checked import instant
 from app.services.search import MATCHES, expression
 from db.schema import WORDS, LabelRow, TicketRow
@@ -87,14 +87,14 @@ class TicketQuery(Struct, frozen=True, kw_only=True):
 
     status: Status | None = None
     category: Category | None = None
-    assignee: str | None = None
-    label: str | None = None
-    text: str | None = None  # words, see search.py; or "#41", which is that ticket
+    assignee: Annotated[str, Meta(max_length=NAME_MAX)] | None = None
+    label: Annotated[str, Meta(max_length=NAME_MAX)] | None = None
+    text: Annotated[str, Meta(max_length=TITLE_MAX)] | None = None  # words, see search.py; "#41" is that ticket
     inactive_since: str | None = None  # an instant: last active before it
     stale_since: str | None = None  # counts as stale what was last active before it, and hides nothing
     ids: str | None = None  # at most 100, with commas between
     sort: Sort = Sort.ID
-    after: str | None = None
+    after: Annotated[str, Meta(pattern=CURSOR)] | None = None
     limit: int = 50
 
 

@@ -5,12 +5,12 @@ edit that makes the ticket exempt under the policy.
 Activity rises with public comments of people and with reopening.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NoReturn, cast
 
 from msgspec import UNSET, UnsetType, json, structs
-from sqlalchemy import ColumnElement, Table, case, delete, exists, func, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, Table, and_, case, delete, exists, func, insert, literal, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.domain import Conflict, Invalid, NotFound, OperationId, Speaker, Status, plain
@@ -33,13 +33,19 @@ LAST_WORD = {
 }
 
 
-def show(session: Session, ticket_id: int) -> TicketDetail:
+def head(session: Session, ticket_id: int) -> tuple[TicketOut, str]:
+    """The ticket, and its body."""
     row = session.execute(select(*COLUMNS, tickets.c.body).where(tickets.c.id == ticket_id)).one_or_none()
     if row is None:
         raise _absent(ticket_id)
+    return ticket_out(row[:-1]), row.body
+
+
+def show(session: Session, ticket_id: int) -> TicketDetail:
+    ticket, body = head(session, ticket_id)
     columns = [comments.c[name] for name in CommentOut.__struct_fields__]
     said = session.execute(select(*columns).where(comments.c.ticket_id == ticket_id).order_by(comments.c.id))
-    return TicketDetail(ticket=ticket_out(row[:-1]), body=row.body, comments=[CommentOut(*one) for one in said])
+    return TicketDetail(ticket=ticket, body=body, comments=[CommentOut(*one) for one in said])
 
 
 def create(session: Session, data: CreateTicket, *, by: Principal, now: datetime) -> TicketOut:
@@ -55,8 +61,19 @@ def create(session: Session, data: CreateTicket, *, by: Principal, now: datetime
     return ticket
 
 
-def edit(session: Session, ticket_id: int, data: EditTicket, *, by: Principal, now: datetime) -> TicketOut:
-    """Change the fields that are set. Refused when `data.version` is set and the ticket has moved."""
+def edit(
+    session: Session,
+    ticket_id: int,
+    data: EditTicket,
+    *,
+    by: Principal,
+    now: datetime,
+    was: Mapping[str, Any] | None = None,
+) -> TicketOut:
+    """Change the fields that are set. Refused when `data.version` is set and the ticket has moved.
+
+    `was` is what the editor saw in these fields: refused when one is otherwise by now. The history tells it.
+    """
     given = {name: value for name, value in structs.asdict(data).items() if value is not UNSET and name != "version"}
     if not given:
         raise Invalid("The edit names no field. Nothing was changed. Name what should change.")
@@ -65,15 +82,25 @@ def edit(session: Session, ticket_id: int, data: EditTicket, *, by: Principal, n
     values = {name: value for name, value in given.items() if name != "labels"}
     if weighty := list(_weighty(given)):
         values["version"] = tickets.c.version + case((or_(*weighty), 1), else_=0)
-    ticket = _change(session, ticket_id, *_seen_at(data.version), updated_at=to_text(now), **values)
+    still = [_is_still(name, value) for name, value in (was or {}).items()]
+    ticket = _change(session, ticket_id, *_seen_at(data.version), *still, updated_at=to_text(now), **values)
     if ticket is None:
         _refuse(ticket_id, _look(session, ticket_id))
     if "labels" in given:
         ticket.labels = _label(session, ticket_id, given["labels"])
         others = labels.c.label.not_in(ticket.labels)  # they go last: a label may protect, and a crash part the two
         session.execute(delete(labels).where(labels.c.ticket_id == ticket_id, others))
-    _record(session, ticket_id, "edited", by, now, given)
+    _record(session, ticket_id, "edited", by, now, given | ({"was": dict(was)} if was else {}))
     return ticket
+
+
+def _is_still(name: str, value: Any) -> ColumnElement[bool]:
+    if name != "labels":
+        return tickets.c[name].is_not_distinct_from(value)
+    own = select(func.count()).select_from(labels).where(labels.c.ticket_id == tickets.c.id)
+    seen = func.json_each(json.encode(value).decode()).table_valued("value").c.value
+    same = own.where(labels.c.label.in_(select(seen)))
+    return and_(own.scalar_subquery() == len(value), same.scalar_subquery() == len(value))
 
 
 def _weighty(given: dict[str, Any]) -> Iterator[ColumnElement[bool]]:
@@ -239,7 +266,7 @@ def _refuse(ticket_id: int, found: Any, *, must_be: Status | None = None) -> NoR
     if must_be and found.status != must_be:
         why = f"is {found.status}, at version {found.version}"
     else:
-        why = f"is at version {found.version}, not at the one you saw"
+        why = f"is at version {found.version}, and not as you saw it"
     raise Conflict(f"Ticket {ticket_id} {why}. Nothing was changed. See: GET /tickets/{ticket_id}", found.status)
 
 

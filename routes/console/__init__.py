@@ -4,12 +4,12 @@ from litestar import Router
 from litestar.di import Provide
 
 from app.auth import console
-from routes.console import agent, inbox, live, sessions
+from routes.console import agent, inbox, live, sessions, tickets
 from routes.console.desk import desk
 
 pages = Router(
     "/",
-    route_handlers=[*inbox.routes, *agent.routes, *sessions.routes],
+    route_handlers=[*inbox.routes, *agent.routes, *sessions.routes, *tickets.routes],
     guards=[console],
     dependencies={"desk": Provide(desk)},
 )
