@@ -9,7 +9,8 @@ from litestar.params import FromPath
 
 from app.runtime.durable.agent import Agent
 from app.runtime.durable.cipher import AppKeyCipher
-from app.runtime.durable.host_embedded import EmbeddedHost, Parts
+from app.runtime.durable.host_embedded import EmbeddedHost
+from app.runtime.durable.parts import Parts
 from app.runtime.durable.storage import Row
 from app.runtime.registration import Registration
 from app.runtime.tools.agent_route import post

@@ -144,7 +144,7 @@ async def a_depot(
     sent: list[Sent] = []
     found: list[str] = []
     monkeypatch.setattr(app.main, "AGENTS", {**app.main.AGENTS, "courier": entry})
-    monkeypatch.setattr(app.main, "HANDLERS", [*HANDLERS, *parcel_routes(sent, found)])
+    monkeypatch.setattr("app.product.HANDLERS", [*HANDLERS, *parcel_routes(sent, found)])
     async with a_world(folder, migrated) as world:
         yield Depot(world, sent, found)
 

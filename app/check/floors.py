@@ -12,6 +12,7 @@ FLOORS = (  # highest first; entries on one line are neighbours
     ("app.cli",),
     ("app.check", "app.measure", "app.cloudflare", "app.migrations", "app.importer"),
     ("app.main",),
+    ("app.product",),
     ("routes", "app.agents", "app.mcp"),
     ("app.auth", "app.web"),
     ("app.services",),

@@ -13,7 +13,8 @@ from litestar.routes import HTTPRoute
 from app.check.finding import Finding, error
 from app.check.tools import guards_of, tool_findings
 from app.check.tree import Tree
-from app.main import look, web
+from app.main import look
+from app.product import web
 from app.runtime.durable.host import Host
 from app.runtime.errors import WiringError
 from app.runtime.instants import utc_now

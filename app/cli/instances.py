@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from app.runtime.durable.alarms import ALARMS, Alarms, Known
-from app.runtime.durable.cipher import Cipher
 from app.runtime.durable.ledger import Ledger, Resealed
 from app.runtime.durable.schedules import JOBS
+from app.runtime.durable.sealing import Cipher
 from app.runtime.durable.storage import Row, SqliteStorage, file_of
 from app.runtime.principal import Principal
 

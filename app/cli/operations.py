@@ -12,9 +12,10 @@ from app.cli import archive, control, tool_calls
 from app.cli.common import SHELL
 from app.cli.instances import Instances
 from app.domain import NotFound, Refusal
-from app.main import System, agent_class, build
-from app.runtime.durable.host_embedded import MAIN
+from app.main import System, build
+from app.product import agent_class
 from app.runtime.durable.lock import HostLock
+from app.runtime.durable.parts import MAIN
 from app.runtime.errors import Halted, Stopping
 from app.runtime.instants import to_text
 from app.runtime.principal import Principal

@@ -225,7 +225,7 @@ async def test_a_tool_that_cannot_tell_whether_it_ran_is_never_run_twice(
         burned.append("it")
         return {}
 
-    monkeypatch.setattr("app.main.HANDLERS", [*HANDLERS, burn])
+    monkeypatch.setattr("app.product.HANDLERS", [*HANDLERS, burn])
     async with a_world(tmp_path, migrated) as world:
         caller = Caller(Principal("token", "desk", "desk"), ("tool:burn",), Meter(99), parking=None)
         call = partial(world.system.pipeline.invoke, caller, "burn", {})

@@ -1,7 +1,7 @@
 """The default host: agents in this process, a SQLite file per instance, one alarm index. Nothing else is needed."""
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,36 +10,16 @@ from typing import Any
 import structlog
 
 from app.runtime import invocation
-from app.runtime.durable.agent import Agent
 from app.runtime.durable.alarms import ALARMS, DUE_MAX, Alarms, Due
 from app.runtime.durable.awake import Awake, Name
-from app.runtime.durable.cipher import Cipher
-from app.runtime.durable.delivery import RETRIES_MAX
 from app.runtime.durable.instance import Instance
+from app.runtime.durable.parts import MAIN, Parts
 from app.runtime.durable.storage import SqliteStorage, Synchronous, file_of
 from app.runtime.errors import AgentNotRegistered, Stopping
-from app.runtime.instants import Clock, from_text, to_text
-from app.runtime.principal import agent_of
-from app.runtime.registration import Registration
-from app.runtime.tools.approvals import ApprovalStore
-from app.runtime.tools.pipeline import Pipeline
+from app.runtime.instants import from_text, to_text
 
-MAIN = "main"  # the instance that every registered agent has from the start
 LOOK_MAX_S = 60.0  # the longest time between two looks at the clock: it may be set; set back by less is no matter
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What every instance is built from."""
-
-    registrations: Mapping[str, Registration]
-    make_agent: Callable[[str], Agent[Any]]
-    pipeline: Pipeline
-    store: ApprovalStore
-    cipher: Cipher
-    clock: Clock
-    new_trace: Callable[[], str]
 
 
 class EmbeddedHost:
@@ -67,14 +47,8 @@ class EmbeddedHost:
         return EmbeddedStub(self, agent, instance)
 
     def wake(self, answered: Iterable[tuple[str, str]]) -> None:
-        by_instance: dict[Name, list[str]] = {}
-        for principal_key, request_id in answered:
-            who = agent_of(principal_key)
-            if who and who[0] in self._parts.registrations and not self._brakes.halted(principal_key):
-                by_instance.setdefault(who, []).append(request_id)
-        for name, request_ids in by_instance.items():
-            for first in range(0, len(request_ids), RETRIES_MAX):  # as many as one turn delivers
-                self._go(self._wake(name, request_ids[first : first + RETRIES_MAX], invocation.trace_id()))
+        for name, request_ids in self._parts.turns(answered):
+            self._go(self._wake(name, request_ids, invocation.trace_id()))
 
     async def start(self) -> None:
         """Main instances register their schedules; answers that nobody has carried out yet are delivered."""
@@ -168,7 +142,6 @@ class EmbeddedHost:
 
     def _make(self, agent: str, name: str) -> Instance:
         storage = SqliteStorage(self._folder / file_of(agent, name), self._synchronous, self._open_storages)
-        parts = self._parts
 
         def arm(at: str) -> None:
             self._alarms.arm(agent, name, at)
@@ -178,20 +151,7 @@ class EmbeddedHost:
             self._alarms.set(agent, name, at)
             self._changed.set()
 
-        return Instance(
-            parts.registrations[agent],
-            name,
-            parts.make_agent(agent),
-            storage=storage,
-            arm=arm,
-            set_alarm=set_alarm,
-            pipeline=parts.pipeline,
-            store=parts.store,
-            cipher=parts.cipher,
-            clock=parts.clock,
-            new_trace=parts.new_trace,
-            stopping=lambda: self._stopping,
-        )
+        return self._parts.instance(agent, name, storage, arm, set_alarm, lambda: self._stopping)
 
     @property
     def _alarms(self) -> Alarms:

@@ -9,11 +9,11 @@ import structlog
 
 from app.runtime import invocation
 from app.runtime.durable.agent import Agent, Context
-from app.runtime.durable.cipher import Cipher
 from app.runtime.durable.delivery import Delivery, Settled
 from app.runtime.durable.ledger import Ledger
 from app.runtime.durable.runs import Runs
 from app.runtime.durable.schedules import Schedule, Schedules
+from app.runtime.durable.sealing import Cipher
 from app.runtime.durable.state import State
 from app.runtime.durable.storage import Storage
 from app.runtime.errors import Halted, Stopping, WiringError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.runtime.durable.cipher import Cipher
+from app.runtime.durable.sealing import Cipher
 from app.runtime.durable.storage import Storage
 from app.runtime.errors import Unreadable
 from app.runtime.instants import after, from_text, to_text
