@@ -15,11 +15,13 @@ INSTANT = rf"^{INSTANT_TEXT}(?![\s\S])"  # "$" would let a trailing newline thro
 
 ID_TEXT = "[1-9][0-9]{0,15}"
 IDS = rf"^{ID_TEXT}(,{ID_TEXT}){{0,99}}(?![\s\S])"
+PLACE = rf"^{INSTANT_TEXT}_{ID_TEXT}(?![\s\S])"  # the last request of a page: its place in the order
 CURSOR = rf"^({INSTANT_TEXT}_)?{ID_TEXT}(?![\s\S])"  # the last ticket of a page: its place in the order
 
 Instant = Annotated[str, Meta(pattern=INSTANT, extra_json_schema={"format": "date-time"})]
 LINE = rf"[^{CONTROL}]"
 ONE_LINE = rf"^(?=.*\S){LINE}+(?![\s\S])"  # and not only white space
+SPACED_LINE = rf"^{LINE}*(?![\s\S])"
 NO_NUL = r"^[^\u0000]*$"  # SQLite ends a text there
 Title = Annotated[
     str,
@@ -31,7 +33,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX, pattern=NO_NUL)]
 Labels = Annotated[list[Name], Meta(max_length=20)]
 Version = Annotated[int, Meta(ge=1, le=MAX_ID, description="The version at which you saw the ticket.")]
 Reason = Annotated[str, Meta(max_length=1_000, pattern=NO_NUL)]
-Note = Annotated[str, Meta(max_length=1_000, pattern=rf"^{LINE}*(?![\s\S])")]
+Note = Annotated[str, Meta(max_length=1_000, pattern=SPACED_LINE)]
 
 
 class Input(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -155,8 +157,7 @@ Tab = Literal["waiting", "approved", "rejected", "expired", "cancelled"]
 Decision = Literal["approved", "rejected"]
 RequestId = Annotated[str, Meta(max_length=64, pattern=NO_NUL)]
 Fingerprint = Annotated[str, Meta(max_length=64, description="As the request was shown. Another one decides nothing.")]
-# The last request of a page: its place in the order.
-Place = Annotated[str, Meta(pattern=rf"^{INSTANT_TEXT}_{ID_TEXT}(?![\s\S])")]
+Place = Annotated[str, Meta(pattern=PLACE)]
 Search = Annotated[str, Meta(max_length=200, description="A ticket's number, or words of the sentence that was asked.")]
 
 

@@ -73,7 +73,9 @@ def _may_operate(principal: Principal) -> bool:
 
 
 def _denied(principal: Principal) -> PermissionDeniedException:
-    return PermissionDeniedException(f"{principal.name} ({principal.key}) may not do this. Nothing was executed.")
+    return PermissionDeniedException(
+        f"{principal.name} ({principal.key}) may not do this. Nothing was executed. Ask somebody who may operate."
+    )
 
 
 def _sign_in_first(connection: Connection) -> HTTPException:

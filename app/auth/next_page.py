@@ -6,6 +6,7 @@ from urllib.parse import quote, unquote
 
 from litestar.connection import ASGIConnection
 
+Connection = ASGIConnection[Any, Any, Any, Any]
 HOME = "/"
 VISIBLE = re.compile(r"/[\x21-\x7e]*")
 
@@ -28,11 +29,22 @@ def sign_in_path(page: str) -> str:
     return "/sign-in" if page == HOME else f"/sign-in?next={quote(page, safe='/')}"
 
 
-def wanted_page(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
+def wanted_page(connection: Connection) -> str:
     """The page a visitor wants to see; after an action, the page whose button it was, as far as that is known."""
     if shown := connection.headers.get("hx-current-url"):
-        return "/" + shown.partition("://")[2].partition("/")[2]
+        return _path(shown)
     if connection.scope.get("method") != "GET":
         return HOME
     path, query = quote(connection.scope["path"]), connection.scope["query_string"].decode("latin-1")
     return f"{path}?{query}" if query else path
+
+
+def came_from(connection: Connection) -> str:
+    """The page of ours that sent this, to lead back to; the home page when there is none."""
+    shown, referer = connection.headers.get("hx-current-url"), connection.headers.get("referer", "")
+    is_ours = referer.partition("://")[2].partition("/")[0] == connection.headers.get("host")
+    return safe_next(_path(shown or (referer if is_ours else "")))
+
+
+def _path(address: str) -> str:
+    return "/" + address.partition("://")[2].partition("/")[2]

@@ -22,6 +22,7 @@ from litestar.types.composite_types import TypeDecodersSequence
 from litestar.typing import FieldDefinition
 
 from app.domain import MAX_ID, TicketId
+from app.schemas import CURSOR, IDS, INSTANT, NO_NUL, ONE_LINE, PLACE, SPACED_LINE
 
 PLAIN = {
     int: re.compile(r"0|-?[1-9][0-9]{0,15}"),
@@ -30,6 +31,16 @@ PLAIN = {
 }
 NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # escaped in JSON; as it stands it is no JSON
 UNCHANGED = "Nothing was executed."
+PATTERNS = {
+    INSTANT: "a time in UTC, as 2026-11-29T17:00:00.000Z",
+    ONE_LINE: "one line that is not blank",
+    SPACED_LINE: "one line",
+    NO_NUL: "text without the character U+0000",
+    IDS: "up to 100 ticket numbers, as 41,42",
+    CURSOR: "the `next` of the page before",
+    PLACE: "the `next` of the page before",
+}
+LENGTH = re.compile(r"Expected `(str|array)` of length (<=|>=) (\d+)")
 
 
 class StrictRequest(Request[Any, Any, Any]):
@@ -136,3 +147,17 @@ class TicketIdSchema(OpenAPISchemaPlugin):
 
     def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Schema:
         return Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=MAX_ID, description="The ticket's number.")
+
+
+def in_words(fault: str) -> str:
+    """What msgspec says does not fit, without the patterns, which nobody reads."""
+    _, found, pattern = fault.partition(" matching regex ")
+    if found:
+        words = (words for known, words in PATTERNS.items() if repr(known) == pattern)
+        return f"Expected {next(words, 'text of another form')}"
+    return LENGTH.sub(_length, fault)
+
+
+def _length(found: re.Match[str]) -> str:
+    things = "characters" if found[1] == "str" else "items"
+    return f"Expected at {'most' if found[2] == '<=' else 'least'} {found[3]} {things}"
