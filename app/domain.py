@@ -51,6 +51,24 @@ class Sort(StrEnum):
     QUIETEST = "quietest"  # longest without activity first, then lowest id
 
 
+VERDICTS = {  # what a sweep decides about a ticket, as every surface says it to people; the agent's word is the key
+    "ask": "would be asked",
+    "asked": "asked",
+    "refused": "could not be asked",
+    "done": "closed now",
+    "waiting": "asked already",
+    "withdraw": "taken back",
+    "later": "left for later",
+    "closed": "closed already",
+    "protected": "protected",
+    "exempt": "exempt",
+    "active": "active",
+    "waiting on us": "waits for our reply",
+    "declined": "kept open",
+    "cooling": "left alone",
+}
+
+
 class TicketId(int):
     """A ticket's number, 1 to 2^53-1."""
 

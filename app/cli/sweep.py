@@ -8,7 +8,7 @@ import rich_click as click
 from app.cli import common
 from app.cli.agent import as_json_option, ask
 from app.cli.verdicts import print_verdicts
-from app.domain import Refusal
+from app.domain import VERDICTS, Refusal
 
 COUNTERS = ("open", "stale", "asked", "closed", "refused", "deferred")
 
@@ -32,7 +32,7 @@ def sweep(dry_run: bool, as_json: bool) -> None:
 
 
 def _print_plan(plan: dict[str, Any]) -> None:
-    counted = Counter(one["verdict"] for one in plan["verdicts"])
+    counted = Counter(VERDICTS[one["verdict"]] for one in plan["verdicts"])
     sums = ", ".join(f"{word} {count}" for word, count in counted.items()) or "nothing to look at"
     click.echo(f"open {plan['open']}, stale {plan['stale']}. A sweep now: {sums}. Nothing was changed.")
     print_verdicts(plan["verdicts"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import rich_click as click
 
-from app.domain import printable
+from app.domain import VERDICTS, printable
 
 
 def print_verdicts(verdicts: list[dict[str, Any]]) -> None:
@@ -12,7 +12,8 @@ def print_verdicts(verdicts: list[dict[str, Any]]) -> None:
     if not verdicts:
         return
     head = {"ticket_id": "ticket", "verdict": "verdict", "title": "title", "reason": "why"}
-    rows = [head, *({name: printable(str(one[name])) for name in head} for one in verdicts)]
+    said = (one | {"verdict": VERDICTS[one["verdict"]]} for one in verdicts)
+    rows = [head, *({name: printable(str(one[name])) for name in head} for one in said)]
     widths = {name: max(len(row[name]) for row in rows) for name in ("ticket_id", "verdict", "title")}
     click.echo()
     for row in rows:
