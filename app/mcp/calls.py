@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult
+from mcp_types import INVALID_PARAMS
 
-from app.mcp.answers import answer, refused, structured
+from app.mcp.answers import Answer, answer, refused, structured
 from app.mcp.listing import Listing
 from app.runtime.tools.catalog import COMPANIONS, PREFLIGHT, STATUS
 from app.runtime.tools.companions import ApprovalStatus, Preflight, verdict
@@ -17,7 +17,7 @@ class Calls:
     def __init__(self, pipeline: Pipeline, listing: Listing) -> None:
         self._pipeline, self._listing = pipeline, listing
 
-    async def call(self, caller: Caller, name: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def call(self, caller: Caller, name: str, arguments: dict[str, Any]) -> Answer:
         """Raises MCPError for a tool that the caller was not shown."""
         listed = {tool.name: tool for tool in self._listing.of(caller)}
         if name not in listed:
@@ -32,11 +32,11 @@ class Calls:
             return refused(f"{error}. Nothing was executed.")
         return answer(listed[name], await self._pipeline.invoke(caller, name, arguments))
 
-    async def _preflight(self, caller: Caller, asked: Preflight, known: set[str]) -> CallToolResult:
+    async def _preflight(self, caller: Caller, asked: Preflight, known: set[str]) -> Answer:
         if asked.tool not in known:
             raise await self._unknown(caller, asked.tool)
         result = await self._pipeline.preflight(caller, asked.tool, asked.arguments)
-        return structured(msgspec.to_builtins(verdict(self._pipeline.catalog.get(asked.tool), result)))
+        return structured(verdict(self._pipeline.catalog.get(asked.tool), result))
 
     async def _unknown(self, caller: Caller, name: str) -> MCPError:
         """The caller is told nothing more where its scopes refuse a tool that exists. The audit trail is."""

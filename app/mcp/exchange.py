@@ -30,19 +30,22 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from starlette.requests import Request
 
+from app.runtime.principal import Principal
+
 OK = 200
 LISTEN = "subscriptions/listen"  # is answered by a stream
 
 
 class Exchange:
-    """One request and its one answer, as the kernel sees them. Nothing else goes back: the answer is plain JSON."""
+    """One request and its one answer, as the kernel and our handlers see them. Nothing else goes back to the client."""
 
     transport = TransportContext(kind="streamable-http", can_send_request=False)
     can_send_request = False
 
-    def __init__(self, request: Request, request_id: int | str) -> None:
-        self.request_id = request_id
-        self.message_metadata = ServerMessageMetadata(request_context=request)
+    def __init__(self, principal: Principal, request_id: int | str) -> None:
+        self.principal, self.request_id = principal, request_id
+        self.structure: msgspec.Raw | None = None  # what the handler leaves here stands in its result, as it is
+        self.message_metadata = ServerMessageMetadata(request_context=self)
         self.cancel_requested = anyio.Event()
 
     async def send_raw_request(self, method: str, *_: Any) -> Never:
@@ -58,7 +61,7 @@ async def answer(server: Server[Any], request: Request, message: dict[str, Any])
     connection = _connection(request, message)
     if connection is None:
         return None
-    exchange = Exchange(request, message["id"])
+    exchange = Exchange(request.scope["user"], message["id"])
     envelope = {"jsonrpc": "2.0", "id": message["id"]}
     try:
         result = await serve_one(
@@ -69,7 +72,8 @@ async def answer(server: Server[Any], request: Request, message: dict[str, Any])
         handshake = connection.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
         status = OK if handshake else ERROR_CODE_HTTP_STATUS.get(fault.code, OK)
         return _json({**envelope, "error": fault.model_dump(mode="json", exclude_none=True)}, status)
-    return _json({**envelope, "result": result}, OK)
+    structured = {"structuredContent": exchange.structure} if exchange.structure else {}
+    return _json({**envelope, "result": {**result, **structured}}, OK)
 
 
 def _connection(request: Request, message: dict[str, Any]) -> Connection | None:

@@ -10,9 +10,8 @@ from starlette.requests import Request
 
 from app.mcp.calls import Calls
 from app.mcp.endpoint import Serve
-from app.mcp.exchange import answer
+from app.mcp.exchange import Exchange, answer
 from app.mcp.listing import Listing
-from app.runtime.principal import Principal
 from app.runtime.tools.budget import Meters
 from app.runtime.tools.pipeline import Caller, Pipeline
 
@@ -30,14 +29,16 @@ def serving(pipeline: Pipeline) -> Serve:
     calls = Calls(pipeline, listing)
 
     def caller(context: Context) -> Caller:
-        principal: Principal = context.request.scope["user"]  # type: ignore[union-attr]  # there is one over HTTP
+        principal = _exchange(context).principal
         return Caller(principal, tuple(principal.abilities), meters.of(principal.key), parking=None, surface="mcp")
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=listing.of(caller(context)))
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        return await calls.call(caller(context), params.name, params.arguments or {})
+        answered = await calls.call(caller(context), params.name, params.arguments or {})
+        _exchange(context).structure = answered.structure
+        return answered.result()
 
     server = Server(
         "triager", title="Triager", instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
@@ -52,3 +53,8 @@ def serving(pipeline: Pipeline) -> Serve:
             await manager.handle_request(scope, receive, send)
 
     return serve
+
+
+def _exchange(context: Context) -> Exchange:
+    exchange: Exchange = context.request  # type: ignore[assignment]  # no request comes to a handler on another way
+    return exchange
