@@ -49,6 +49,7 @@ class System:
     def close(self) -> None:
         self.host.close()
         self.db.close()
+        self.audit.close()
 
 
 def build(

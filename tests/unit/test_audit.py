@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import shutil
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -48,7 +49,7 @@ def test_each_entry_is_a_line_of_the_file_of_its_day_in_utc(tmp_path: Path) -> N
     assert [len(lines(path)) for path in (first, second)] == [1, 2]
     [line] = lines(first)
     assert line["arguments"] == {"limit": 1}
-    assert set(line) == set(Entry.__dataclass_fields__)
+    assert set(line) == set(Entry.__struct_fields__)
 
 
 def test_only_its_owner_can_read_it_and_nothing_is_there_before_the_first_entry(tmp_path: Path) -> None:
@@ -76,6 +77,15 @@ def test_processes_that_write_at_once_never_mix_their_lines(tmp_path: Path) -> N
     found = lines(FileSink(tmp_path).days()[0])
     for who in range(3):
         assert [one["arguments"]["n"] for one in found if one["principal"] == f"operator:{who}"] == [*range(200)]
+
+
+def test_a_file_that_somebody_deleted_begins_anew(tmp_path: Path) -> None:
+    sink = FileSink(tmp_path / "audit")
+    sink.write(an_entry())
+    shutil.rmtree(tmp_path / "audit")
+    sink.write(an_entry())
+    assert [len(lines(path)) for path in sink.days()] == [1]
+    sink.close()
 
 
 def test_a_full_disk_is_an_error(tmp_path: Path) -> None:

@@ -24,8 +24,7 @@ Kind = Literal["call", "preflight", "delivery"]  # a delivery carries out, or en
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """`result` is done, pending, denied or failed. A delivery that makes no call is denied: a person said no, say."""
 
     at: str
