@@ -157,8 +157,7 @@ Tab = Literal["waiting", "approved", "rejected", "expired", "cancelled"]
 Decision = Literal["approved", "rejected"]
 RequestId = Annotated[str, Meta(max_length=64, pattern=NO_NUL)]
 Fingerprint = Annotated[str, Meta(max_length=64, description="As the request was shown. Another one decides nothing.")]
-Place = Annotated[str, Meta(pattern=PLACE)]
-Search = Annotated[str, Meta(max_length=200, description="A ticket's number, or words of the sentence that was asked.")]
+SEARCH_MAX = 200
 
 
 class Decide(Input):

@@ -1,24 +1,26 @@
 """The questions to people, and their answers. None of these routes is a tool: an agent cannot answer itself."""
 
 from datetime import datetime
+from typing import Annotated
 
 from litestar import get, post
 from litestar.di import NamedDependency
-from litestar.params import FromPath, FromQuery, JSONBody
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from app.auth import operator, person
 from app.domain import Invalid
 from app.schemas import (
+    NO_NUL,
+    PLACE,
+    SEARCH_MAX,
     Answer,
     Answered,
     ApprovalOut,
     ApprovalPage,
     Decide,
-    Place,
     Prune,
     Pruned,
     Reject,
-    Search,
     Tab,
 )
 from app.services import approvals
@@ -31,9 +33,18 @@ from routes.answers import Answers
 async def list_approvals(
     db: NamedDependency[Database],
     now: NamedDependency[datetime],
-    tab: FromQuery[Tab | None] = None,
-    search: FromQuery[Search | None] = None,
-    after: FromQuery[Place | None] = None,
+    tab: Annotated[Tab | None, QueryParameter(description="Only these, in pages of twenty.")] = None,
+    search: Annotated[
+        str | None,
+        QueryParameter(
+            max_length=SEARCH_MAX,
+            pattern=NO_NUL,
+            description="A ticket's number, or words of the sentence that was asked.",
+        ),
+    ] = None,
+    after: Annotated[
+        str | None, QueryParameter(pattern=PLACE, description="The `next` of the page before, in the same tab.")
+    ] = None,
 ) -> ApprovalPage:
     """What waits for an answer, and what was answered lately; or a page of one tab."""
     if tab is None and (search or after):
