@@ -1,50 +1,71 @@
-"""The inbox: every request to a person, and the person's answers."""
+"""The inbox: every request to a person, tab by tab, and the person's answers."""
 
-from datetime import UTC, date, datetime, time
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any
 
 from litestar import Response, get, post
 from litestar.di import NamedDependency
-from litestar.params import FromPath, FromQuery, URLEncodedBody
-from msgspec import Struct
-from sqlalchemy.orm import Session
+from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
+from msgspec import Meta
 
 from app.auth import operator
-from app.domain import Invalid
-from app.runtime.instants import to_text
-from app.schemas import ApprovalOut, Reason
-from app.services import approvals, brakes
+from app.runtime.instants import after
+from app.schemas import ApprovalOut, Tab
+from app.services import approval_list
 from routes.answers import Answers
+from routes.console.answer_forms import MANY, Answer, As, Here, Many, No, Query, until_at
 from routes.console.desk import Desk
-from routes.notices import standing
+from routes.notices import became, said
+
+SOON_S = 12 * 3600  # a request with less time than this is marked
+Ids = Annotated[str, Meta(max_length=MANY * 65)]  # with commas between
 
 
-class Answer(Struct):
-    reason: Reason = ""
-
-
-class No(Answer):
-    """How long it is remembered: `date` is a day, where `until` says so, and otherwise empty."""
-
-    until: Literal["always", "window", "date"] = "always"
-    date: str = ""
-
-
-async def _page(desk: Desk, notice: str | None = None, status: int = 200) -> Response[str]:
+async def _page(
+    desk: Desk, here: Here, notice: str | None = None, status: int = 200, done: str = "", as_: As = "", shown: str = ""
+) -> Response[str]:
+    named, kept = _ids(done), [*dict.fromkeys(_ids(shown) + _ids(done))]
+    queue = await desk.db.read(
+        approval_list.queue, here.tab, desk.now, search=here.q, after=here.after or None, shown=kept
+    )
+    found = await desk.db.read(approval_list.named, named, desk.now) if named else []
+    on_page = [card.request.id for card in queue.cards]
     return await desk.show(
-        "inbox.html", approvals=await desk.db.read(approvals.listing, desk.now), notice=notice, status=status
+        "inbox.html",
+        notice=notice,
+        status=status,
+        here=here,
+        queue=queue,
+        named=found,
+        meant=as_,
+        said=said,
+        became=became,
+        on_page=on_page,
+        soon=after(desk.now, SOON_S),
+        refresh=here.link(shown=",".join(on_page), done=done, **{"as": as_}),
     )
 
 
+def _ids(text: str) -> list[str]:
+    return [one for one in text.split(",") if one][:MANY]
+
+
 @get("/", name="console.index")
-async def index(desk: NamedDependency[Desk], done: FromQuery[str | None] = None) -> Response[str]:
-    return await _page(desk, await desk.db.read(_standing, done, desk.now) if done else None)
+async def index(
+    desk: NamedDependency[Desk],
+    tab: FromQuery[Tab] = "waiting",
+    q: FromQuery[Query] = "",
+    place: Annotated[Query, QueryParameter(name="after")] = "",
+    done: FromQuery[Ids] = "",
+    as_: Annotated[As, QueryParameter(name="as")] = "",
+    shown: FromQuery[Ids] = "",
+) -> Response[str]:
+    """`done` names requests: the page finds anew how they stand, since a link could say what did not happen.
 
-
-def _standing(session: Session, request_id: str, now: datetime) -> str | None:
-    request = approvals.find(session, request_id, now)
-    return standing(request, brakes.holding(session, request.principal)) if request else None
+    `as` is what was meant. `shown` are on a page already, and keep their places.
+    """
+    return await _page(desk, Here(tab, q.strip(), place), done=done, as_=as_, shown=shown)
 
 
 @post("/console/approvals/{request_id:str}/approve", name="console.approve", guards=[operator], status_code=200)
@@ -54,49 +75,59 @@ async def approve(
     desk: NamedDependency[Desk],
     answers: NamedDependency[Answers],
 ) -> Response[Any]:
-    return await desk.act(answers.approve(request_id, data.reason), then=_done, on=partial(_page, desk))
+    yes = answers.approve(request_id, data.reason, data.fingerprint or None)
+    return await desk.act(yes, then=_led(data, request_id, "approve"), on=partial(_page, desk, data))
 
 
 @post("/console/approvals/{request_id:str}/reject", name="console.reject", guards=[operator], status_code=200)
 async def reject(
+    request_id: FromPath[str], data: URLEncodedBody[No], desk: NamedDependency[Desk], answers: NamedDependency[Answers]
+) -> Response[Any]:
+    async def no() -> ApprovalOut:
+        until, window = until_at(data, desk.now), data.until == "window"
+        return await answers.reject(
+            request_id, data.reason, until, until_window_ends=window, fingerprint=data.fingerprint or None
+        )
+
+    return await desk.act(no(), then=_led(data, request_id, "reject"), on=partial(_page, desk, data))
+
+
+@post("/console/approvals/answer", name="console.answer", guards=[operator], status_code=200)
+async def answer_many(
+    data: URLEncodedBody[Many], desk: NamedDependency[Desk], answers: NamedDependency[Answers]
+) -> Response[Any]:
+    async def all_of_them() -> None:
+        until, window = until_at(data, desk.now), data.until == "window"
+        await answers.many(data.decision, data.seen, data.reason, until, until_window_ends=window)
+
+    def led(_: None) -> str:
+        meant: As = "approve" if data.decision == "approved" else "reject"
+        return _led(data, ",".join(id_ for id_, _ in data.seen), meant)(None)
+
+    return await desk.act(all_of_them(), then=led, on=partial(_page, desk, data))
+
+
+@post("/console/approvals/{request_id:str}/undo", name="console.undo", guards=[operator], status_code=200)
+async def undo(
     request_id: FromPath[str],
-    data: URLEncodedBody[No],
+    data: URLEncodedBody[Here],
     desk: NamedDependency[Desk],
     answers: NamedDependency[Answers],
 ) -> Response[Any]:
-    return await desk.act(_reject(answers, request_id, data, desk.now), then=_done, on=partial(_page, desk))
-
-
-async def _reject(answers: Answers, request_id: str, no: No, now: datetime) -> ApprovalOut:
-    if (no.until == "date") != bool(no.date):
-        raise Invalid('Choose both "until a date" and a date, or neither. Nothing was decided.')
-    until_at = _end_of(no.date, now) if no.date else None
-    return await answers.reject(request_id, no.reason, until_at, until_window_ends=no.until == "window")
-
-
-def _end_of(day: str, now: datetime) -> str:
-    """The last moment, in UTC, of a day as the form sends it. Raises Invalid in the form's words."""
-    try:
-        at = datetime.combine(date.fromisoformat(day), time.max, UTC)
-    except ValueError:
-        at = None
-    if at is None or at.date().isoformat() != day:
-        raise Invalid(f'"{day[:40]}" is no date. Nothing was decided. Choose a day that is in the calendar.')
-    if at < now:
-        raise Invalid(f"The day {day} is over (UTC). Nothing was decided. Choose today or a later day.")
-    return to_text(at)
+    return await desk.act(answers.undo(request_id), then=_led(data, request_id, "undo"), on=partial(_page, desk, data))
 
 
 @post("/console/approvals/{request_id:str}/ask-again", name="console.ask_again", guards=[operator], status_code=200)
 async def ask_again(
     request_id: FromPath[str], desk: NamedDependency[Desk], answers: NamedDependency[Answers]
 ) -> Response[Any]:
-    return await desk.act(answers.ask_again(request_id), then=_done, on=partial(_page, desk))
+    here = Here("rejected")
+    return await desk.act(answers.ask_again(request_id), then=_led(here, request_id), on=partial(_page, desk, here))
 
 
-def _done(answered: ApprovalOut) -> str:
-    """The page finds anew how the request stands: a link that says what happened could say what did not."""
-    return f"/?done={answered.id}"
+def _led(here: Here, ids: str, meant: As = "") -> Callable[[Any], str]:
+    """The page finds anew how the requests stand: a link that says what happened could say what did not."""
+    return lambda _: here.link(done=ids, **{"as": meant})
 
 
-routes = (index, approve, reject, ask_again)
+routes = (index, approve, reject, answer_many, undo, ask_again)
