@@ -21,6 +21,10 @@ FORBIDDEN = {  # with a dot at the end: whatever is in there
     **dict.fromkeys(("threading.Thread", "threading.Timer", "concurrent.futures."), "starts threads"),
     **dict.fromkeys(("logging.handlers.QueueListener", "multiprocessing."), "starts threads"),
 }
+ANONYMOUS = {  # SQLAlchemy draws a name for these unless it is given: at which place, or only by keyword
+    **dict.fromkeys(("alias", "cte", "lateral", "subquery"), 0),
+    **dict.fromkeys(("aliased", "table_valued", "tablesample"), 99),
+}
 Name = tuple[str, str]  # a module, and a function in it
 
 
@@ -49,6 +53,9 @@ def _missing(target: str, brought: set[str]) -> str | None:
 def _forbidden(sources: Sources, module: str, call: ast.Call, seen: set[Name]) -> str | None:
     """What the call does that must not be done at import; what it calls in our modules is followed by name."""
     target = _dotted(call.func, sources.names(module))
+    called = call.func.attr if isinstance(call.func, ast.Attribute) else str(target).rpartition(".")[2]
+    if called in ANONYMOUS and not _is_named(call, ANONYMOUS[called]):
+        return f"{called}() without a name draws one at random at import"
     if target is None:
         return None
     for name, does in FORBIDDEN.items():
@@ -61,6 +68,10 @@ def _forbidden(sources: Sources, module: str, call: ast.Call, seen: set[Name]) -
     seen.add((owner or module, name))
     inner = (_forbidden(sources, owner or module, each, seen) for each in _calls(function))
     return next((f"{target}() leads there: {said}" for said in inner if said), None)
+
+
+def _is_named(call: ast.Call, place: int) -> bool:
+    return len(call.args) > place or any(keyword.arg == "name" for keyword in call.keywords)
 
 
 def _function(sources: Sources, module: str, name: str) -> ast.FunctionDef | None:

@@ -36,7 +36,7 @@ SIGNED_IN = (
 FIND = SIGNED_IN.with_only_columns(USER.id, USER.name, USER.abilities, SESSION.last_seen_at).where(
     SESSION.id == bindparam("hashed")
 )
-THESE = select(func.json_each(bindparam("these")).table_valued("value").c.value)
+THESE = select(func.json_each(bindparam("these")).table_valued("value", name="each").c.value)
 
 
 class SignedIn(NamedTuple):

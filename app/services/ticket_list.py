@@ -51,7 +51,7 @@ FILTERS: dict[str, ColumnElement[bool]] = {
     "assignee": tickets.c.assignee == bindparam("assignee"),
     "label": exists().where(labels.c.label == bindparam("label"), labels.c.ticket_id == tickets.c.id),
     "inactive_since": tickets.c.last_activity_at < bindparam("inactive_since"),
-    "ids": tickets.c.id.in_(select(func.json_each(bindparam("ids")).table_valued("value").c.value)),
+    "ids": tickets.c.id.in_(select(func.json_each(bindparam("ids")).table_valued("value", name="each").c.value)),
     "number": tickets.c.id == bindparam("number"),
 }
 FEW = {"ids", "number"}  # with one of them, all that is asked for is looked at

@@ -193,6 +193,9 @@ def test_what_else_the_worker_needs_is_found_with_what_mends_it(key: str, value:
         ("from app.runtime.instants import utc_now\nX = utc_now()\n", "app.runtime.instants.utc_now() leads there"),
         ("from time import time\nX = time()\n", "time.time() reads the clock"),
         ("import datetime as d\nX = d.datetime.now(d.UTC)\n", "datetime.datetime.now() reads the clock"),
+        ("from sqlalchemy import select\nX = select().subquery()\n", "subquery() without a name draws one at random"),
+        ('from sqlalchemy import func\nX = func.a().table_valued("value")\n', "table_valued() without a name"),
+        ("from sqlalchemy.orm import aliased\nX = aliased(int)\n", "aliased() without a name draws one"),
         ("from threading import Thread\nThread(target=print).start()\n", "threading.Thread() starts threads"),
         ("from concurrent.futures import ThreadPoolExecutor as P\nif True:\n    X = P()\n", "starts threads"),
     ],
@@ -211,6 +214,7 @@ def test_randomness_clocks_and_threads_at_import_are_found(line: str, said: str)
     [
         "from uuid import uuid4\n\ndef f() -> str:\n    return uuid4().hex\n",
         "from uuid import uuid4\nf = lambda: uuid4().hex\n",
+        'from sqlalchemy import func, select\nX = func.a().table_valued("value", name="each"), select().cte("c")\n',
         "from uuid import uuid4\n\ndef f(new=uuid4, at=lambda: uuid4()) -> None: ...\n",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import cryptography\n",
         "def f() -> None:\n    import cryptography\n",
