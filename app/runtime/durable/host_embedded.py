@@ -47,7 +47,8 @@ class EmbeddedHost:
         return EmbeddedStub(self, agent, instance)
 
     def wake(self, answered: Iterable[tuple[str, str]]) -> None:
-        for name, request_ids in self._parts.turns(answered):
+        free = [one for one in answered if not self._brakes.halted(one[0])]
+        for name, request_ids in self._parts.turns(free):
             self._go(self._wake(name, request_ids, invocation.trace_id()))
 
     async def start(self) -> None:
@@ -58,15 +59,9 @@ class EmbeddedHost:
         self.wake(await self._parts.store.undelivered(self._parts.clock()))
 
     async def follow_brakes(self) -> None:
-        """Alarms of a halted agent stand; once it is let go, they ring if they are due, and its answers are delivered.
-
-        Where the brakes cannot be read, the last ones hold on.
-        """
+        """Alarms of a halted agent stand. Once it is let go, they ring if they are due; its answers are delivered."""
         before = self._brakes.agents
-        try:
-            self._brakes.replace(await self._parts.store.brakes())
-        except Exception:
-            log.exception("brakes_not_read")
+        await self._parts.follow_brakes()
         if before - self._brakes.agents:
             self.wake(await self._parts.store.undelivered(self._parts.clock()))
             self._changed.set()

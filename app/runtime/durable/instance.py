@@ -84,6 +84,10 @@ class Instance:
         """False for what answers while the agent is halted."""
         return method not in self._agent.reads
 
+    @property
+    def is_halted(self) -> bool:
+        return self._halted() is not None
+
     async def alarm(self) -> None:
         """Everything that is due: schedules, each a turn of its own, then the calls that wait."""
         async with self._turn("alarm"):

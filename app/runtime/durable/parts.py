@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
+
 from app.runtime.durable.agent import Agent
 from app.runtime.durable.delivery import RETRIES_MAX
 from app.runtime.durable.instance import Instance
@@ -16,6 +18,7 @@ from app.runtime.tools.approvals import ApprovalStore
 from app.runtime.tools.pipeline import Pipeline
 
 MAIN = "main"  # the instance that every registered agent has from the start
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,19 @@ class Parts:
             stopping=stopping,
         )
 
+    async def follow_brakes(self) -> None:
+        """Those that are on hold from now on. Where they cannot be read, the last ones hold on."""
+        try:
+            self.pipeline.brakes.replace(await self.store.brakes())
+        except Exception:
+            log.exception("brakes_not_read")
+
     def turns(self, answered: Iterable[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], list[str]]]:
-        """(agent, instance) and the answered requests that one turn of it delivers. None of who is halted."""
+        """(agent, instance) and the answered requests that one turn of it delivers."""
         by_instance: dict[tuple[str, str], list[str]] = {}
         for principal_key, request_id in answered:
             who = agent_of(principal_key)
-            if who and who[0] in self.registrations and not self.pipeline.brakes.halted(principal_key):
+            if who and who[0] in self.registrations:
                 by_instance.setdefault(who, []).append(request_id)
         for name, request_ids in by_instance.items():
             for first in range(0, len(request_ids), RETRIES_MAX):
