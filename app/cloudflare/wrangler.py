@@ -17,6 +17,7 @@ EARLIEST = "2026-09-08"  # the first day whose interpreter is Python 3.14
 TEMPLATES = "templates/**"
 RULE = {"type": "Data", "globs": [TEMPLATES], "fallthrough": True}
 ASSETS = {"directory": "public"}
+HOURLY = "0 * * * *"  # when the Worker does what a host does at its start, and the housekeeping
 BASICS = {"name": "triager", "main": MAIN, "compatibility_date": EARLIEST}
 Config = Mapping[str, Any]
 
@@ -63,6 +64,9 @@ def _basics(config: Config) -> Iterator[Fault]:
         yield Fault("cloudflare-files", CONFIG, "The pages' templates are not uploaded.", {"rules": [RULE]})
     if _dict(config.get("assets")).get("directory") != ASSETS["directory"]:
         yield Fault("cloudflare-files", CONFIG, "The static files are not uploaded.", {"assets": ASSETS})
+    if HOURLY not in _list(_dict(config.get("triggers")).get("crons")):
+        said = "Nothing wakes the Worker each hour: agents would not begin, nor lost wakes be found."
+        yield Fault("cloudflare-trigger", CONFIG, said, {"triggers": {"crons": [HOURLY]}})
 
 
 def _database(config: Config) -> Iterator[Fault]:

@@ -174,6 +174,7 @@ def test_an_environment_may_undo_what_it_inherits_and_is_found_out() -> None:
         ("name", None, "cloudflare-config"),
         ("rules", [], "cloudflare-files"),
         ("assets", {"directory": "static"}, "cloudflare-files"),
+        ("triggers", {"crons": ["0 3 * * *"]}, "cloudflare-trigger"),
     ],
 )
 def test_what_else_the_worker_needs_is_found_with_what_mends_it(key: str, value: Any, rule: str) -> None:
