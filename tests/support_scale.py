@@ -13,15 +13,15 @@ YESTERDAY = ago(1)
 TICKETS = """
 WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :stored)
 INSERT INTO tickets (title, status, created_at, updated_at, last_activity_at)
-SELECT 'x', iif(n % :step, 'closed', 'open'), :at, :at,
+SELECT :title, iif(n % :step, 'closed', 'open'), :at, :at,
        iif(n / :step > :stale, :at, '2026-01-01T00:' || strftime('%M:%S', n / :step, 'unixepoch') || '.000Z')
 FROM numbers
 """
 
 
-def stored(path: Path, migrated: Path, *, stored: int, step: int, stale: int) -> Path:
+def stored(path: Path, migrated: Path, *, stored: int, step: int, stale: int, title: str = "x") -> Path:
     shutil.copy(migrated, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA synchronous = OFF")
-        connection.execute(TICKETS, {"stored": stored, "step": step, "stale": stale, "at": YESTERDAY})
+        connection.execute(TICKETS, {"stored": stored, "step": step, "stale": stale, "at": YESTERDAY, "title": title})
     return path

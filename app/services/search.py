@@ -17,7 +17,7 @@ MATCHES: ColumnElement[bool] = WORDS.c.ticket_words.op("MATCH", is_comparison=Tr
 
 def expression(text: str) -> str:
     """Raises Invalid when it names too many words."""
-    words = dict.fromkeys(text.casefold().split())
+    words = dict.fromkeys(text.split())
     if len(words) > WORDS_MAX:
         raise Invalid(
             f"text names {len(words)} words; at most {WORDS_MAX} are looked for. Nothing was executed. Name fewer."

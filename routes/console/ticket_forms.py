@@ -157,7 +157,7 @@ def checked(kind: type[T], values: dict[str, Any]) -> T:
 
 def _changed(form: Edit, seen: Seen, now: datetime) -> dict[str, Any]:
     typed: dict[str, Any] = {name: getattr(form, name) or None for name in ("category", "assignee")}
-    typed |= {"title": form.title, "priority": form.priority}
+    typed |= {"title": re.sub(r"[\r\n]+", " ", form.title), "priority": form.priority}  # its field has several lines
     typed["labels"] = sorted({*_kept(form), *_names(form.add)})
     if form.protected_until != _day(seen.protected_until):
         typed["protected_until"] = _end_of(form.protected_until, now) if form.protected_until else None
