@@ -26,7 +26,8 @@ class Server(uvicorn.Server):
 
     def __init__(self, system: System, *, port: int = 0, furnish: Callable[[Session], None] | None = None) -> None:
         super().__init__(uvicorn.Config(system.app, port=port, log_config=None, lifespan="off"))
-        self.system, self.ready, self.furnish = system, Event(), furnish
+        self.system, self.furnish = system, furnish
+        self.ready, self.ended = Event(), Event()
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
         await super().startup(sockets)
@@ -45,6 +46,11 @@ class Server(uvicorn.Server):
         change = self.system.db.write(service, *args, **kwargs)
         return asyncio.run_coroutine_threadsafe(change, self.loop).result(20)
 
+    def stop(self) -> None:
+        """And wait until it has ended."""
+        self.should_exit = True
+        assert self.ended.wait(20), "it does not stop"
+
     async def run_with_agents(self) -> None:
         self.loop = asyncio.get_running_loop()
         if self.furnish:
@@ -55,6 +61,7 @@ class Server(uvicorn.Server):
         stop.set()
         await agents
         self.system.close()
+        self.ended.set()
 
 
 @contextmanager
@@ -65,9 +72,8 @@ def running(server: Server) -> Iterator[None]:
     try:
         yield
     finally:
-        server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive(), "it does not stop"
+        server.stop()
+        thread.join()
 
 
 def walkthrough(session: Session) -> None:

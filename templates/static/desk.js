@@ -4,7 +4,7 @@
   const SILENCE = 40_000, MINUTE = 60_000, POLL = 5_000, RETRY = 1_500; // ms
   const acting = new Set(); // requests of people, to which a refresh gives way
   let stream, poll, loading, news; // news: a stamp that came while the page could not be refreshed
-  let spoke = false; // whether a stream has worked
+  let hopeful = false; // whether a stream is likely to be had
   let heard = 0, shown = Date.now(), opened = 0;
 
   const page = () => document.getElementById("page");
@@ -53,7 +53,7 @@
     opened = heard = Date.now();
     stream = new EventSource("/console/events");
     stream.onmessage = (message) => {
-      spoke = true;
+      hopeful = true;
       heard = Date.now();
       reached(true);
       changed(message.data);
@@ -61,7 +61,7 @@
     stream.onerror = fallBack;
   }
 
-  // Once the server answers again, a stream that had worked is opened anew; one that never did is tried every minute.
+  // A stream that broke off is opened anew once the server answers; one that was not to be had is tried every minute.
   async function fallBack() {
     stop();
     let wait = POLL;
@@ -71,12 +71,13 @@
       if (answer.status >= 500) throw new Error(answer.statusText);
       reached(true);
       if (answer.ok) changed(await answer.text());
-      if (spoke || Date.now() - opened > MINUTE) {
-        spoke = false;
+      if (hopeful || Date.now() - opened > MINUTE) {
+        hopeful = false;
         return document.hidden || follow();
       }
     } catch {
       reached(false);
+      hopeful = true;
       wait = RETRY;
     }
     if (!document.hidden) poll = setTimeout(fallBack, wait);
