@@ -23,7 +23,6 @@ sys.modules["rich"] = None  # structlog would load it, and it draws at random at
 
 from app.cloudflare.worker import Default, durable_object
 
-__all__ = ["Default"]
 '''
 PROJECT = """\
 # Written by `triager cloudflare build`, for `pywrangler`: what runs on the Worker, and what brings it there.

@@ -4,6 +4,7 @@ Imported into a snapshot, once for many Workers: so nothing happens before the f
 """
 
 import asyncio
+import sys
 import uuid
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ def system() -> System:
 
     Hosts need no check: the platform leads no request here but for the names it was told.
     """
-    configure_logs()
+    configure_logs(sys.stdout)
     settings, registrations = load(_texts()), read(AGENTS)
     db = Database(d1.engine(getattr(workers.env, DATABASE), run_sync))
     parts = product.parts(settings, registrations, db, WebCryptoCipher, utc_now, _new_id, LogSink())
@@ -106,6 +107,7 @@ def durable_object(agent: str) -> type[Any]:
         async def fetch(self, _request: Any) -> Any:
             return workers.Response("This agent answers no requests. Nothing was executed.\n", status=404)
 
+    AgentObject.__name__ = AGENTS[agent]["class"]  # under which the platform finds it
     return AgentObject
 
 

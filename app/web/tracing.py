@@ -4,7 +4,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 from structlog.processors import ExceptionRenderer
@@ -53,8 +53,8 @@ class Traced:
                 )
 
 
-def configure_logs() -> None:
-    """JSON lines on stderr, each with the trace it belongs to. Called by commands that serve, never at import."""
+def configure_logs(file: TextIO | None = None) -> None:
+    """JSON lines on `file` (stderr), each with the trace it belongs to. Called by what serves, never at import."""
     structlog.configure(
         processors=[
             _with_trace,
@@ -65,7 +65,7 @@ def configure_logs() -> None:
             _without_secrets,
             structlog.processors.JSONRenderer(),
         ],
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=file or sys.stderr),
         cache_logger_on_first_use=False,
     )
 
