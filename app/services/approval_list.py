@@ -96,7 +96,7 @@ def queue(
     window = LOOKED_THROUGH if words else limit + 1
     bound = {"now": to_text(now), "place": place, "number": number, "window": window, "last": window - 1}
     bound |= {"rows": limit + 1, "shown": json.dumps(shown[:SHOWN_MAX]), "subject": ticket and f"ticket:{ticket[1]}"}
-    bound |= {f"word{number}": f"%{_escaped(word)}%" for number, word in enumerate(words)}
+    bound |= {f"word{number}": word for number, word in enumerate(words)}
     statement = _statement(tab, len(words), ticket is not None, tab == "waiting" and bool(shown))
     used = {name: bound[name] for name in statement.compile().params}
     rows = session.execute(statement, used).all()
@@ -130,7 +130,10 @@ def _statement(tab: Tab, words: int, of_ticket: bool, with_shown: bool) -> Selec
     order = f"ORDER BY place {direction}, number {direction}"
     ranges = " UNION ALL ".join(f"SELECT * FROM ({_range(one, order, beyond, of_ticket)})" for one in RANGES[tab])  # noqa: S608 (constant text)
     said = " AND ".join(
-        ["true", *(f"json_extract(preview, '$.summary') LIKE :word{number} ESCAPE '\\'" for number in range(words))]
+        [
+            "true",
+            *(f"instr(lower(json_extract(preview, '$.summary')), lower(:word{number}))" for number in range(words)),
+        ]
     )
     page = text(f"""
 WITH looked AS MATERIALIZED ({ranges} {order} LIMIT :window),
@@ -158,7 +161,3 @@ WHERE {one.condition} {subject} AND ({one.place}, rowid) {beyond} (:place, :numb
 def _card(row: Row[Any], now: datetime) -> Card:
     ticket = [getattr(row, column.name) for column in TICKET]
     return card(approval_out(row, now), TicketNow(*ticket) if row.ticket_id is not None else None, now)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

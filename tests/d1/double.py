@@ -12,12 +12,20 @@ from app.cloudflare.d1 import PARAMETERS_MAX, WITH_NAMES, engine
 from db.engine import Database
 
 SQL_MAX_BYTES, TEXT_MAX_BYTES = 100_000, 2_000_000
+LIMITS = {  # as workerd sets them
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 50,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 5,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 32,
+}
 
 
 class D1Double:
     def __init__(self, path: Path) -> None:
         self.connection = sqlite3.connect(path, isolation_level=None)
         self.connection.execute("PRAGMA foreign_keys=ON")
+        for limit, value in LIMITS.items():
+            self.connection.setlimit(limit, value)
 
     def prepare(self, sql: str) -> "Statement":
         assert len(sql.encode()) <= SQL_MAX_BYTES
