@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,7 @@ def prepare(build: Path, target: Path) -> Path:
     config = jsonc.parse((build / "wrangler.jsonc").read_text())
     config["compatibility_flags"] = [*config.get("compatibility_flags", []), *FLAGS]
     (target / "wrangler.jsonc").write_text(json.dumps(config, indent=2))
+    (target / ".dev.vars").write_text(f"APP_KEY={b64encode(bytes(range(32))).decode()}\nSECURE_COOKIES=0\n")
     modules = target / "python_modules"
     if not modules.exists():
         modules.symlink_to(HOME / "python_modules")
