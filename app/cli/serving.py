@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import structlog
@@ -14,6 +14,7 @@ from app.cli.operations import commands
 from app.main import System
 from app.runtime.durable.host_embedded import LOOK_MAX_S
 from app.runtime.durable.schedules import next_run
+from app.runtime.tools.dispatch import ASGIApp
 from app.services.housekeeping import NIGHTLY, tidy
 from app.web.live import Watcher
 from app.web.tracing import configure_logs
@@ -35,7 +36,11 @@ def listen(settings: Settings) -> tuple[socket.socket, str]:
 async def serve(system: System, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Until SIGINT or SIGTERM. Calls `ready` once requests are answered."""
     configure_logs()
-    server, stop, loop = _Server(_config(system), system.live, ready), asyncio.Event(), asyncio.get_running_loop()
+    server, stop, loop = (
+        _Server(config(system.app, system.settings.trusted_proxies), system.live, ready),
+        asyncio.Event(),
+        asyncio.get_running_loop(),
+    )
 
     def end() -> None:
         system.host.stop()
@@ -80,10 +85,10 @@ async def _tidy_nightly(system: System, stop: asyncio.Event) -> None:
                 log.exception("housekeeping_failed")
 
 
-def _config(system: System) -> uvicorn.Config:
-    proxies = list(system.settings.trusted_proxies)
+def config(app: ASGIApp, trusted_proxies: Sequence[str]) -> uvicorn.Config:
+    proxies = list(trusted_proxies)
     return uvicorn.Config(
-        system.app,
+        app,
         log_config=None,
         access_log=False,
         lifespan="off",
