@@ -74,6 +74,7 @@ async def _page(desk: Desk, notice: str | None = None, status: int = 200, swept:
         sweeps=sweeps[:SWEEPS_SHOWN],
         chart=chart_of(sweeps[::-1]),
         chart_count=len(sweeps),
+        oldest=sweeps[-1]["at"] if sweeps else None,
         frame=(WIDTH, HEIGHT),
         lines=LINES,
         sums={name: sum(one[name] for one in sweeps) for name in (*DONE, "deferred")},
