@@ -9,7 +9,7 @@ from typing import Any
 from app.auth import cookies, csrf
 from app.measure.asgi import Request, get, post_form, post_json
 from app.measure.furnished import TOKEN, Furnished
-from app.services import sessions, tokens
+from app.services import approval_list, sessions, tokens
 
 Sample = Callable[[Furnished], Awaitable[Request]]
 GUEST = "g" * cookies.SECRET_LENGTH
@@ -65,6 +65,13 @@ async def _closed_ticket(house: Furnished) -> Request:
     return post_json(f"/tickets/{number}/reopen", house.bearer, {})
 
 
+async def _answer(house: Furnished) -> Request:
+    waiting = [await house.request() for _ in range(50)]
+    cards = await house.system.db.read(approval_list.named, waiting, house.system.clock())
+    seen = [{"id": card.request.id, "fingerprint": card.request.fingerprint} for card in cards]
+    return post_json("/approvals/answer", house.bearer, {"decision": "rejected", "requests": seen})
+
+
 async def _sign_in(house: Furnished) -> Request:
     return _guest_form(house, "/sign-in", token=TOKEN, next="/")
 
@@ -99,6 +106,8 @@ SAMPLES: dict[str, Sample] = {
     "approvals.approve": _json("/approvals/{request}/approve", {}),
     "approvals.reject": _json("/approvals/{request}/reject", {}),
     "approvals.ask_again": _json("/approvals/{request}/ask-again", None, answered="reject"),
+    "approvals.answer": _answer,
+    "approvals.undo": _json("/approvals/{request}/undo", None, answered="approve"),
     "approvals.prune": _json("/approvals/prune", {}),
     "brakes.halt": _json("/ops/agents/halt", {}),
     "brakes.resume": _json("/ops/agents/resume", {}),

@@ -20,6 +20,8 @@ DOORS = [
     ("POST", "/approvals/request-1-1/approve"),
     ("POST", "/approvals/request-1-1/reject"),
     ("POST", "/approvals/request-1-1/ask-again"),
+    ("POST", "/approvals/request-1-1/undo"),
+    ("POST", "/approvals/answer"),
     ("POST", "/approvals/prune"),
     ("POST", "/console/approvals/request-1-1/approve"),
     ("GET", "/ops/agents/triager"),
