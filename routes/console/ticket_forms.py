@@ -85,7 +85,8 @@ class Seen(Struct):
 
 def new_ticket(form: New) -> CreateTicket:
     values = structs.asdict(form) | {"body": _lines(form.body), "labels": _names(form.add)}
-    return checked(CreateTicket, {name: value for name, value in values.items() if value and name != "add"})
+    given = {name: value for name, value in values.items() if value and name != "add"}
+    return checked(CreateTicket, {"title": "", **given})
 
 
 def comment(form: Comment) -> AddComment:
