@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -11,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from app.runtime.instants import utc_now
@@ -131,3 +133,15 @@ def refuses_connections(server: Server) -> bool:
 
 def address(server: Server) -> tuple[str, int]:
     return "127.0.0.1", int(server.address.rpartition(":")[2])
+
+
+def test_open_pages_keep_no_server_from_stopping(folder: Path) -> None:
+    with serving(folder) as server, httpx.Client(base_url=server.address, timeout=20) as browser:
+        [csrf] = re.findall(r'name="_csrf" value="(.*?)"', browser.get("/sign-in").text)
+        assert browser.post("/sign-in", data={"token": TOKEN, "_csrf": csrf}).status_code == 303
+        with browser.stream("GET", "/console/events") as stream:
+            lines = stream.iter_lines()
+            assert next(lines).startswith("data: ")
+            os.kill(server.pid, signal.SIGTERM)
+            assert "".join(lines) == ""  # its end: whoever does not end in time has his connection broken
+        assert server.wait() == 0
