@@ -5,7 +5,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,11 @@ from app.runtime.durable.instance import Instance
 from app.services import approvals, tokens
 from config.settings import Settings
 from db.schema import ApprovalRow, EventRow, TicketRow, TokenRow
+from tests.clock import Clock
 from tests.support import NOW, OPERATOR, ago, an_operator
 
 KEY = base64.b64encode(b"k" * 32).decode()
 TOKEN = "trg_test_operator"  # noqa: S105
-
-
-class Clock:
-    def __init__(self, at: datetime) -> None:
-        self.at = at
-
-    def __call__(self) -> datetime:
-        return self.at
-
-    def advance(self, **delta: float) -> None:
-        self.at += timedelta(**delta)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Every test of this folder runs once for each kind of host."""
+"""Every test of this folder runs once for each kind of host; for Durable Objects, in `tests/workers/`."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from db.engine import Database
-from tests.contract.host_under_test import Embedded, HostUnderTest
-from tests.world import Clock
+from tests.clock import Clock
+from tests.contract.embedded import Embedded
+from tests.contract.host_under_test import HostUnderTest
 
 
 @pytest.fixture(params=[Embedded])
