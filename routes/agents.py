@@ -1,14 +1,14 @@
 """Operators' doors to the agents, and the wall in front of everybody else's."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from litestar import HttpMethod, get, post, route
 from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
-from litestar.params import FromQuery
+from litestar.params import QueryParameter
 
 from app.auth import operator, person
-from app.domain import NotFound
+from app.domain import MAX_ID, NotFound
 from app.runtime.durable.host import Host
 
 
@@ -18,8 +18,10 @@ async def show_triager(host: NamedDependency[Host]) -> dict[str, Any]:
     return dict(await host.get("triager", "main").call("overview"))
 
 
-@get("/ops/agents/triager/verdicts", name="agents.triager.verdicts", guards=[person])
-async def show_verdicts(host: NamedDependency[Host], run: FromQuery[int | None] = None) -> dict[str, Any]:
+@get("/ops/agents/triager/verdicts", name="agents.triager.verdicts", guards=[person], refuses=(404,))
+async def show_verdicts(
+    host: NamedDependency[Host], run: Annotated[int | None, QueryParameter(ge=1, le=MAX_ID)] = None
+) -> dict[str, Any]:
     """What a sweep decided about each ticket it looked at, and why: that of a run, or the last."""
     verdicts = await host.get("triager", "main").call("verdicts", run)
     if verdicts is None:

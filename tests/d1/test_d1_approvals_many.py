@@ -1,0 +1,1 @@
+from tests.integration.test_approvals_many import *  # noqa: F403
