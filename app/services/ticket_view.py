@@ -5,16 +5,19 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import select
+from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.runtime.instants import to_text
 from app.schemas import TicketOut
 from app.services.tickets import head
 from app.services.timeline import Timeline, timeline
-from db.schema import ApprovalRow
 
-WAITING_MAX = 5
+WAITING = text("""
+SELECT principal_key, expires_at FROM approvals
+WHERE subject = :subject AND ended IS NULL AND decision IS NULL AND expires_at > :now
+ORDER BY requested_at LIMIT 5
+""")
 
 
 class TicketView(Struct, frozen=True):
@@ -34,14 +37,4 @@ def view(session: Session, ticket_id: int, now: datetime, *, before: str | None,
 
 
 def _waiting(session: Session, ticket_id: int, now: datetime) -> Sequence[Any]:
-    return session.execute(
-        select(ApprovalRow.principal_key, ApprovalRow.expires_at)
-        .where(
-            ApprovalRow.subject == f"ticket:{ticket_id}",
-            ApprovalRow.ended.is_(None),
-            ApprovalRow.decision.is_(None),
-            ApprovalRow.expires_at > to_text(now),
-        )
-        .order_by(ApprovalRow.requested_at)
-        .limit(WAITING_MAX)
-    ).all()
+    return session.execute(WAITING, {"subject": f"ticket:{ticket_id}", "now": to_text(now)}).all()

@@ -10,7 +10,21 @@ from datetime import datetime
 from typing import Any, NoReturn, cast
 
 from msgspec import UNSET, UnsetType, json, structs
-from sqlalchemy import ColumnElement, Table, and_, case, delete, exists, func, insert, literal, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Table,
+    and_,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from app.domain import Conflict, Invalid, NotFound, OperationId, Speaker, Status, plain
@@ -26,6 +40,8 @@ from db.schema import ApprovalRow, CommentRow
 approvals = cast("Table", ApprovalRow.__table__)
 comments = cast("Table", CommentRow.__table__)
 
+ONE = select(*COLUMNS, tickets.c.body).where(tickets.c.id == bindparam("ticket_id"))
+
 LAST_WORD = {
     Speaker.OPERATOR: "An operator spoke last; nothing has happened since",
     Speaker.REQUESTER: "The requester spoke last; nothing has happened since",
@@ -35,7 +51,7 @@ LAST_WORD = {
 
 def head(session: Session, ticket_id: int) -> tuple[TicketOut, str]:
     """The ticket, and its body."""
-    row = session.execute(select(*COLUMNS, tickets.c.body).where(tickets.c.id == ticket_id)).one_or_none()
+    row = session.execute(ONE, {"ticket_id": ticket_id}).one_or_none()
     if row is None:
         raise _absent(ticket_id)
     return ticket_out(row[:-1]), row.body

@@ -7,37 +7,16 @@ statement, which reads as many of each as a page holds.
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct, json
-from sqlalchemy import (
-    ColumnElement,
-    FromClause,
-    Integer,
-    Row,
-    Select,
-    Table,
-    and_,
-    case,
-    func,
-    literal,
-    null,
-    or_,
-    select,
-    union_all,
-)
-from sqlalchemy import cast as as_type
+from sqlalchemy import Row, text
 from sqlalchemy.orm import Session
 
 from app.domain import Invalid
 from app.runtime.instants import to_text
 from app.runtime.principal import agent_of
 from app.schemas import INSTANT_TEXT
-from db.schema import ApprovalRow, CommentRow, EventRow, TokenRow, UserRow
-
-comments, events, approvals, users, tokens = (
-    cast("Table", row.__table__) for row in (CommentRow, EventRow, ApprovalRow, UserRow, TokenRow)
-)
 
 PAGE = 100  # entries
 CUT = 2_000  # characters of a comment; all of it is shown when asked for
@@ -65,6 +44,46 @@ ENDED = {
     ("cancelled", True): "The yes was not carried out",
     ("unknown", True): "What was approved may have been carried out, or not: it needs a look",
 }
+
+
+# What the person or token behind a principal key is called; null for an agent, and for whoever is gone.
+NAME = """
+CASE substr({0}, 1, instr({0}, ':'))
+  WHEN 'operator:' THEN (SELECT name FROM users WHERE id = CAST(substr({0}, 10) AS INTEGER))
+  WHEN 'token:' THEN (SELECT 'token ' || name FROM api_tokens WHERE id = substr({0}, 7)) END
+"""
+DEADLINE = "coalesce(use_by, expires_at)"
+# Of what happened in one instant, the key has what led to the other first: asks, comments, events, ends.
+PARTS = (
+    """
+SELECT created_at AS at, 'c' || printf('%016d', id) AS key, 'comment' AS kind, author_kind AS actor,
+  author_name AS name, iif(id = :whole, body, substr(body, 1, :cut)) AS text, NULL AS request, NULL AS data,
+  id AS number, length(body) AS size, public AS flag
+FROM comments WHERE ticket_id = :ticket_id
+""",
+    f"""
+SELECT at, 'e' || printf('%016d', id), kind, actor, {NAME.format("actor")}, NULL, request_id,
+  json_replace(data, '$.body', ''), NULL, NULL, NULL
+FROM events WHERE subject = :subject AND kind <> 'commented'
+""",  # noqa: S608 (constant text)
+    f"""
+SELECT requested_at, 'a' || id, 'asked', principal_key, {NAME.format("principal_key")}, because, id,
+  json_object('tool', tool, 'summary', json_extract(preview, '$.summary')), NULL, NULL, NULL
+FROM approvals WHERE subject = :subject
+""",  # noqa: S608 (constant text)
+    f"""
+SELECT coalesce(ended_at, {DEADLINE}), 'x' || id, coalesce(ended, 'expired'), '', NULL, ended_reason, id,
+  NULL, NULL, NULL, decision IS NOT NULL
+FROM approvals WHERE subject = :subject AND (
+  ended IN ('expired', 'unknown') OR (ended IS NULL AND claim_id IS NULL AND {DEADLINE} <= :now)
+  OR (ended = 'cancelled' AND ended_reason NOT IN ('undone', 'restored') AND ended_reason NOT LIKE 'withdrawn: %'))
+""",  # noqa: S608 (constant text)
+)
+NEWEST = "ORDER BY at DESC, key DESC LIMIT :rows"
+COLUMNS = "at, key, kind, actor, name, text, request, data, number, size, flag"
+PAGE_OF = "SELECT * FROM (WITH part({}) AS ({}) SELECT * FROM part WHERE at <= :at AND (at < :at OR key < :key) {})"
+TIMELINE = text(f"{' UNION ALL '.join(PAGE_OF.format(COLUMNS, part, NEWEST) for part in PARTS)} {NEWEST}")
+START = ("9999", "z")  # later than all
 
 
 class Change(Struct, frozen=True):
@@ -102,11 +121,10 @@ def timeline(
     session: Session, ticket_id: int, now: datetime, *, before: str | None = None, whole: int = 0, limit: int = PAGE
 ) -> Timeline:
     """`whole` is the comment whose text is not cut."""
-    place = _place(before) if before else None
-    parts = [part.subquery() for part in _parts(ticket_id, to_text(now), whole)]
-    pages = [_page(part, place, limit + 1).subquery() for part in parts]
-    joined = union_all(*(select(page) for page in pages)).subquery()
-    rows = session.execute(_page(joined, None, limit + 1)).all()
+    at, key = _place(before) if before else START
+    given = {"at": at, "key": key, "rows": limit + 1, "now": to_text(now), "whole": whole, "cut": CUT}
+    given |= {"ticket_id": ticket_id, "subject": f"ticket:{ticket_id}"}
+    rows = session.execute(TIMELINE, given).all()
     older = f"{rows[limit - 1].at}_{rows[limit - 1].key}" if len(rows) > limit else None
     return Timeline([_entry(row) for row in rows[:limit]], older)
 
@@ -117,103 +135,14 @@ def _place(before: str) -> tuple[str, str]:
     raise Invalid("That is no place in this history. Nothing was changed. Open the ticket anew.")
 
 
-def _page(part: FromClause, place: tuple[str, str] | None, rows: int) -> Select[Any]:
-    """The newest; of what happened in one instant, what led to the other comes first in time (see the keys)."""
-    at, key = part.c.at, part.c.key
-    older = or_(at < place[0], and_(at == place[0], key < place[1])) if place else None
-    page = select(part).order_by(at.desc(), key.desc()).limit(rows)
-    return page if older is None else page.where(at <= cast("tuple[str, str]", place)[0], older)
-
-
-def _parts(ticket_id: int, at: str, whole: int) -> list[Select[Any]]:
-    body, own = comments.c.body, comments.c.ticket_id == ticket_id
-    shown = case((comments.c.id == whole, body), else_=func.substr(body, 1, CUT))
-    subject = f"ticket:{ticket_id}"
-    answered = approvals.c.decision.is_not(None)
-    deadline = func.coalesce(approvals.c.use_by, approvals.c.expires_at)
-    told = or_(approvals.c.ended_reason.in_(("undone", "restored")), approvals.c.ended_reason.like("withdrawn: %"))
-    ended = or_(
-        approvals.c.ended.in_(("expired", "unknown")),
-        and_(approvals.c.ended == "cancelled", ~func.coalesce(told, False)),
-        and_(approvals.c.ended.is_(None), approvals.c.claim_id.is_(None), deadline <= at),
-    )
-    return [
-        _part(
-            comments.c.created_at,
-            _numbered("c", comments.c.id),
-            "comment",
-            comments.c.author_kind,
-            name=comments.c.author_name,
-            text=shown,
-            number=comments.c.id,
-            size=func.length(body),
-            flag=comments.c.public,
-        ).where(own),
-        _part(
-            events.c.at,
-            _numbered("e", events.c.id),
-            events.c.kind,
-            events.c.actor,
-            name=_name(events.c.actor),
-            request=events.c.request_id,
-            data=func.json_replace(events.c.data, "$.body", ""),
-        ).where(events.c.subject == subject, events.c.kind != "commented"),
-        _part(
-            approvals.c.requested_at,
-            literal("a").concat(approvals.c.id),
-            "asked",
-            approvals.c.principal_key,
-            name=_name(approvals.c.principal_key),
-            request=approvals.c.id,
-            text=approvals.c.because,
-            data=func.json_object(
-                "tool", approvals.c.tool, "summary", func.json_extract(approvals.c.preview, "$.summary")
-            ),
-        ).where(approvals.c.subject == subject),
-        _part(
-            func.coalesce(approvals.c.ended_at, deadline),
-            literal("x").concat(approvals.c.id),
-            func.coalesce(approvals.c.ended, "expired"),
-            "",
-            request=approvals.c.id,
-            text=approvals.c.ended_reason,
-            flag=answered,
-        ).where(approvals.c.subject == subject, ended),
-    ]
-
-
-def _part(at: ColumnElement[str], key: ColumnElement[str], kind: Any, actor: Any, **more: Any) -> Select[Any]:
-    columns = {"at": at, "key": key, "kind": kind, "actor": actor}
-    columns |= dict.fromkeys(("name", "text", "request", "data", "number", "size", "flag"), null()) | more
-    return select(
-        *(
-            value.label(name) if hasattr(value, "label") else literal(value).label(name)
-            for name, value in columns.items()
-        )
-    )
-
-
-def _numbered(letter: str, number: ColumnElement[int]) -> ColumnElement[str]:
-    """Text that is ordered as the numbers are."""
-    return literal(letter).concat(func.printf("%016d", number))
-
-
-def _name(key: ColumnElement[str]) -> ColumnElement[Any]:
-    """What the person or token behind a principal key is called; null for an agent, and for whoever is gone."""
-    user = select(users.c.name).where(users.c.id == as_type(func.substr(key, len("operator:") + 1), Integer))
-    token = select(tokens.c.name).where(tokens.c.id == func.substr(key, len("token:") + 1))
-    return case(
-        (key.startswith("operator:"), user.scalar_subquery()),
-        (key.startswith("token:"), literal("token ").concat(token.scalar_subquery())),
-    )
-
-
 def _entry(row: Row[Any]) -> Entry:
     data: dict[str, Any] = json.decode(row.data) if row.data else {}
-    text = row.text or data.get("reason") or data.get("note") or ""
-    common = {"at": row.at, "kind": row.kind, "by": _by(row), "text": text, "request_id": row.request}
+    words = row.text or data.get("reason") or ""
+    common = {"at": row.at, "kind": row.kind, "by": _by(row), "text": words, "request_id": row.request}
     if row.kind == "comment":
-        return Entry(**common, did="", comment=row.number, speaker=row.actor, public=row.flag, cut=row.size > len(text))
+        return Entry(
+            **common, did="", comment=row.number, speaker=row.actor, public=bool(row.flag), cut=row.size > len(words)
+        )
     if row.key.startswith("a"):
         return Entry(**common, did=ASKED.get(data["tool"], f"asked: {data['summary']}"))
     if row.key.startswith("x"):
