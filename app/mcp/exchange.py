@@ -5,7 +5,6 @@ times what a call does. It still gets whatever is not plainly a request: it know
 notifications.
 """
 
-from collections.abc import Mapping
 from typing import Any, Never
 
 import anyio
@@ -84,13 +83,12 @@ def _connection(request: Request, message: dict[str, Any]) -> Connection | None:
         return None
     if message["method"] == LISTEN or not check_accept_headers(request)[0]:
         return None
-    headers: Mapping[str, str] = dict(request.headers)
-    version = headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
+    version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
     if version in HANDSHAKE_PROTOCOL_VERSIONS:
         return Connection.from_envelope(version, None, None)
     if find_duplicated_routing_header(request.headers.items()):
         return None
-    route = classify_inbound_request(message, headers=headers)
+    route = classify_inbound_request(message, headers=dict(request.headers))
     if isinstance(route, InboundLadderRejection):
         return None
     return Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)

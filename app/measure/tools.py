@@ -1,8 +1,8 @@
 """What a tool call costs over its bare route, in process and at /mcp: server CPU, no network.
 
-The ways take turns of a few calls each, in every order, so that each meets the same neighbours on the machine; what one
-costs over the route is the median of what its turn cost over the route's turn of the same round. A turn begins with a
-call that does not count, for the caches. The garbage collector runs as it does in the product.
+The ways take turns of a few calls each, in every order, and the figure is each way's least turn: what is more is what
+the machine's neighbours cost. A turn begins with a call that does not count, for the caches. The garbage collector runs
+as it does in the product.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from itertools import cycle, permutations
-from statistics import median
 from typing import Any
 
 from msgspec import Struct
@@ -57,9 +56,8 @@ async def measure(tell: Callable[[str], None]) -> ToolCosts:
         ways = [_route(system), _tool(system), _mcp(system, HANDSHAKE), _mcp(system, NEWEST)]
         orders = cycle(permutations(range(len(ways))))
         rounds = [await _round(ways, next(orders)) for _ in range(ROUNDS)]
-        whole = [median(spent) for spent in zip(*rounds, strict=True)]
-        over = [median(turn[way] - turn[0] for turn in rounds) for way in range(1, len(ways))]
-        return ToolCosts(*(round(ms, 3) for ms in (*whole, *over)))
+        least = [min(spent) for spent in zip(*rounds, strict=True)]
+        return ToolCosts(*(round(ms, 3) for ms in (*least, *(ms - least[0] for ms in least[1:]))))
 
 
 async def _round(ways: list[Call], order: tuple[int, ...]) -> list[float]:
