@@ -33,7 +33,7 @@ def sweep(dry_run: bool, as_json: bool) -> None:
 
 def _print_plan(plan: dict[str, Any]) -> None:
     counted = Counter(VERDICTS[one["verdict"]] for one in plan["verdicts"])
-    sums = ", ".join(f"{word} {count}" for word, count in counted.items()) or "nothing to look at"
+    sums = ", ".join(f"{count} {word}" for word, count in counted.items()) or "nothing to look at"
     click.echo(f"open {plan['open']}, stale {plan['stale']}. A sweep now: {sums}. Nothing was changed.")
     print_verdicts(plan["verdicts"])
 

@@ -59,6 +59,7 @@ def test_list_tells_of_failures_and_of_agents_that_left_the_registry(tmp_path: P
             "failures": 1,
             "registered": False,
             "halted": None,
+            "paused": [],
         },
         {
             "agent": "triager",
@@ -67,6 +68,7 @@ def test_list_tells_of_failures_and_of_agents_that_left_the_registry(tmp_path: P
             "failures": 0,
             "registered": True,
             "halted": None,
+            "paused": [],
         },
     ]
     lines = triager(tmp_path, "agent", "list").stdout.splitlines()

@@ -195,7 +195,7 @@ async def test_verdicts_come_a_hundred_at_a_time_and_by_word(house: House) -> No
 
 async def test_a_dry_run_says_what_would_be_done_and_does_nothing(house: House) -> None:
     html = words(await house.page(f"{AGENT}/plan"))
-    assert "#1 Login page 500s on Safari would be asked" in html
+    assert "#1 Login page 500s on Safari no activity for 12 days; an operator spoke last would be asked" in html
     assert await house.asked() == []
     assert private(house.system.host, "triager", "main", "SELECT * FROM runs") == []
 

@@ -183,17 +183,18 @@ def test_the_table_has_a_line_a_ticket_and_escapes_what_would_hide(tmp_path: Pat
     sums, empty, head, *rows = lines
     assert sums.startswith("open 8, stale 8. A sweep now: ")
     assert sums.endswith("Nothing was changed.")
-    for part in ("waiting 1", "ask 3", "waiting on us 1", "exempt 2", "protected 1"):
+    for part in ("1 asked already", "3 would be asked", "1 waits for our reply", "2 exempt", "1 protected"):
         assert part in sums
     assert (empty, head.split()) == ("", ["ticket", "verdict", "title", "why"])
     columns = [head.index(word) for word in ("ticket", "verdict", "title", "why")]
     cells = [[row[a:b].strip() for a, b in zip(columns, [*columns[1:], None], strict=True)] for row in rows]
     by_ticket = {ticket: rest for ticket, *rest in cells}
     assert set(by_ticket) == set("12345678")
-    assert by_ticket["1"] == ["waiting", "Login page 500s on Safari", "a person has been asked"]
+    assert by_ticket["1"] == ["asked already", "Login page 500s on Safari", "a person has been asked"]
     assert by_ticket["2"][1] == r"Pay\u202einvoice\x1b[31m\u200b\n2"
     assert by_ticket["3"][1] == "x" * TITLE_SHOWN
-    assert by_ticket["4"] == ["waiting on us", "Nobody answered", "the requester spoke last, and nobody has answered"]
+    assert by_ticket["4"][:2] == ["waits for our reply", "Nobody answered"]
+    assert by_ticket["4"][2] == "the requester spoke last, and nobody has answered"
     assert by_ticket["5"][2] == 'the label "keep-open" is exempt'
     assert by_ticket["7"][2] == "protected until 2999-01-01 00:00 UTC"
     assert all(row.isprintable() for row in rows)
@@ -242,4 +243,5 @@ def test_a_sweep_that_sees_nothing_prints_no_counts_either(tmp_path: Path, monke
 def test_while_every_agent_is_halted_the_plan_is_told(tmp_path: Path) -> None:
     a_fresh_installation(tmp_path)
     assert triager(tmp_path, "halt", "--note", "a leak").exit_code == 0
-    assert dry_run(tmp_path).stdout.startswith("open 12, stale 12. A sweep now: ask 10, later 2. Nothing was changed.")
+    said = "open 12, stale 12. A sweep now: 10 would be asked, 2 left for later. Nothing was changed."
+    assert dry_run(tmp_path).stdout.startswith(said)
