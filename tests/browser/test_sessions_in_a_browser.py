@@ -69,7 +69,7 @@ def test_a_refresh_gives_way_to_an_action(page: Page, other: Page, server: Serve
     page.on("request", lambda request: found.append(request.method + request.url.removeprefix(address)))
     with page.expect_event("console", lambda message: message.text == "heard"):
         page.evaluate(
-            "new EventSource('/console/events').onmessage = told => told.data > '0-1' && console.info('heard')"
+            "void (new EventSource('/console/events').onmessage = ({data}) => data > '0-1' && console.info('heard'))"
         )
         server.write(an_approval)
     page.evaluate("new Promise(done => setTimeout(done, 50))")
