@@ -1,9 +1,12 @@
-"""What the console says of a request that is over: how it stands now, whoever followed which link."""
+"""What the console says of a request: how it stands now, whoever followed which link, and what of it is hidden."""
+
+from typing import Any
 
 from msgspec import Struct
 
 from app.runtime.principal import agent_of
 from app.runtime.tools.brakes import Brake
+from app.runtime.tools.redact import HIDDEN
 from app.schemas import ApprovalOut, Card
 
 MEANT = {"approve": ("approved", "used", "unknown"), "reject": ("rejected",)}
@@ -77,3 +80,16 @@ def _no(request: ApprovalOut) -> str:
     if request.until_at:
         return f"Rejected for a time. {who} may ask again after that."
     return f"Rejected. {who} will not ask again." if who == "The agent" else "Rejected. That call stays refused."
+
+
+def hidden_in(value: Any, name: str = "") -> list[str]:
+    """What of a call's arguments people are not shown: `flags.pin (4 characters)`."""
+    match value:
+        case dict():
+            return [one for key, item in value.items() for one in hidden_in(item, f"{name}.{key}".lstrip("."))]
+        case list():
+            return [one for item in value for one in hidden_in(item, name)]
+        case str() if value.startswith(HIDDEN[:-1]):
+            length = value[len(HIDDEN) :].rstrip("]").strip()
+            return [f"{name} ({length})" if length else name]
+    return []

@@ -10,10 +10,15 @@ from support import a_ticket, ago, an_operator
 
 from app.main import System
 from app.runtime import invocation
+from app.runtime.principal import Principal
 from app.services import approvals, sessions, tokens
 
 COOKIE, OTHER_COOKIE, LOOKER_COOKIE = "c" * 43, "o" * 43, "d" * 43
 HOURS = 3600
+ANA = Principal("operator", "2", "Ana")
+YES: dict[str, Any] = {"decision": "approved", "decided_at": ago(0), "decided_by": "Ana", "use_by": ago(-1)}
+NO: dict[str, Any] = {"decision": "rejected", "decided_at": ago(0), "decided_by": "Ana", "ended": "rejected"}
+NO |= {"ended_at": ago(0)}
 
 
 class Clock:
@@ -96,3 +101,26 @@ def csrf_of(html: str) -> str:
 def words(html: str) -> str:
     """What a reader sees."""
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).strip()
+
+
+def card(html: str, request_id: str) -> str:
+    return next(part for part in html.split("<article")[1:] if f'id="card-{request_id}"' in part).split("</article>")[0]
+
+
+def order(html: str) -> list[str]:
+    """The ids of the requests whose cards a page shows."""
+    return re.findall(r'<article class="card[^"]*" id="card-([^"]+)"', html)
+
+
+def mark(html: str, request_id: str) -> str:
+    """The fingerprint that a card's form sends back."""
+    found = re.search(r'name="fingerprint" value="([^"]+)"', card(html, request_id))
+    assert found
+    return found[1]
+
+
+async def swept(house: House) -> tuple[str, str]:
+    """The two requests that a sweep asks."""
+    await house.sweep()
+    first, second = await house.asked()
+    return first, second

@@ -16,7 +16,7 @@ from app.services import approval_list
 from routes.answers import Answers
 from routes.console.answer_forms import MANY, Answer, As, Here, Many, No, Query, until_at
 from routes.console.desk import Desk
-from routes.notices import became, said
+from routes.notices import became, hidden_in, said
 
 CARDS = 12  # of a page: with all it needs, it stays under 60 KB over the wire
 SOON_S = 12 * 3600  # a request with less time than this is marked
@@ -42,6 +42,7 @@ async def _page(
         meant=as_,
         said=said,
         became=became,
+        hidden_in=hidden_in,
         on_page=on_page,
         soon=after(desk.now, SOON_S),
         refresh=here.link(shown=",".join(on_page), done=done, **{"as": as_}),

@@ -75,15 +75,12 @@ async def test_the_console_shows_what_is_halted_and_freezes_what_cannot_be_answe
     _, request = await a_parked_close(world)
     browser = world.client
     assert 'class="alert bad halted"' not in (await browser.get("/")).text
-    answer = await browser.post("/console/halt", headers={"hx-request": "true"})
-    assert "Halted. Nothing is asked" in answer.text
-    page = (await browser.get("/console/panels")).text
+    assert (await browser.post("/console/halt")).status_code == 303
+    page = (await browser.get("/")).text
     assert "Every agent is halted by Ops On-Call since" in page
     assert "It cannot be answered now" in page
     for verb in ("approve", "reject"):
-        tags = [part.partition(">")[0] for part in page.split("<button")]
-        [button] = [tag for tag in tags if f'hx-post="/console/approvals/{request}/{verb}"' in tag]
-        assert "disabled" in button
+        assert f"/console/approvals/{request}/{verb}" not in page
         refused = await browser.post(f"/console/approvals/{request}/{verb}")
         assert (refused.status_code, "Nothing was decided" in refused.text) == (409, True)
     refused = await browser.post("/console/sweep")

@@ -46,7 +46,7 @@ async def test_a_fresh_question_is_one_row_one_notice_and_nothing_sent(
     [row] = await depot.rows()
     assert isinstance(result, Pending)
     assert (result.request_id, result.tool) == (row.id, "parcels_send")
-    assert row.input == {"parcel_id": 7, "note": "x", "flags": {"pin": "[REDACTED]", "n": 1}}
+    assert row.input == {"parcel_id": 7, "note": "x", "flags": {"pin": "[REDACTED, 4 characters]", "n": 1}}
     assert (row.subject, row.principal_key) == ("parcel:7", "agent:courier:main")
     assert row.preview["summary"] == "Sends parcel 7: x."
     assert (row.decision, row.ended, row.claim_id) == (None, None, None)

@@ -80,7 +80,7 @@ async def test_no_secret_that_a_tool_was_given_is_found_anywhere(
         places = await everywhere(depot, tmp_path)
         assert marked(places) == {}
         [row] = [row for row in await depot.rows() if row.id == first.request_id]
-        assert row.input["flags"]["config"] == {"Password": "[REDACTED]"}
+        assert row.input["flags"]["config"] == {"Password": "[REDACTED, 6 characters]"}
         assert row.input["flags"].keys() == SECRETS.keys()
         assert json.loads(row.input["flags"]["blob"]) == {"token": "[REDACTED]"}
         await depot.world.approve(first.request_id)

@@ -176,7 +176,7 @@ class Pipeline:
         return NewRequest(
             id=request_id,
             tool=tool.name,
-            input=redact(arguments, tool.mark.redact),
+            input=redact(arguments, tool.mark.redact, lengths=True),
             fingerprint=fingerprint(arguments),
             principal_key=caller.principal.key,
             subject=subject,

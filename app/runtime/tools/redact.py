@@ -47,16 +47,20 @@ COMPILED = [
 ANY = [word for words, _, _ in COMPILED for word in words]
 
 
-def redact(value: Any, extra: tuple[str, ...] = (), depth: int = 0) -> Any:
-    """A deep copy with secrets replaced by `[REDACTED]`. `extra` adds key fragments; the input stays untouched."""
+def redact(value: Any, extra: tuple[str, ...] = (), depth: int = 0, *, lengths: bool = False) -> Any:
+    """A deep copy with secrets replaced by `[REDACTED]`. `extra` adds key fragments; the input stays untouched.
+
+    With `lengths`, a text under such a key becomes `[REDACTED, 12 characters]`: a person is told what they do not see.
+    """
     if depth > DEPTH_MAX:
         return "[TRUNCATED]"
     if isinstance(value, dict):
         return {
-            key: HIDDEN if _is_secret(key, extra) else redact(item, extra, depth + 1) for key, item in value.items()
+            key: _hidden(item, lengths) if _is_secret(key, extra) else redact(item, extra, depth + 1, lengths=lengths)
+            for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [redact(item, extra, depth + 1) for item in value]
+        return [redact(item, extra, depth + 1, lengths=lengths) for item in value]
     return redact_text(_inside(value, extra, depth)) if isinstance(value, str) else value
 
 
@@ -78,6 +82,10 @@ def secrets_in(value: Any, extra: tuple[str, ...] = (), hidden: bool = False) ->
     if isinstance(value, list | tuple):
         return {s for item in value for s in secrets_in(item, extra, hidden)}
     return {value} if hidden and isinstance(value, str) and len(value) >= QUOTE_MIN else set()
+
+
+def _hidden(value: Any, lengths: bool) -> str:
+    return f"{HIDDEN[:-1]}, {len(value)} characters]" if lengths and isinstance(value, str) else HIDDEN
 
 
 def _inside(text: str, extra: tuple[str, ...], depth: int) -> str:
