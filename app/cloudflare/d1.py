@@ -11,6 +11,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 PARAMETERS_MAX = 100  # that D1 binds in one statement
+BIG = 2**52  # from about here on, a number of Python's is a BigInt there
 WITH_NAMES = {"columnNames": True}
 
 RunSync = Callable[[Awaitable[Any]], Any]  # waits for a promise, in the middle of a synchronous function
@@ -76,11 +77,16 @@ class Connection:
         """The columns' names, and the rows. Raises IntegrityError or OperationalError."""
         statement = self._binding.prepare(sql)
         try:
-            rows: list[list[Any]] = self._run_sync(statement.bind(*parameters).raw(WITH_NAMES))
+            rows: list[list[Any]] = self._run_sync(statement.bind(*map(_bound, parameters)).raw(WITH_NAMES))
         except Exception as error:
             kind = IntegrityError if "constraint failed" in str(error) else OperationalError
             raise kind(str(error)) from error
         return rows
+
+
+def _bound(value: Any) -> Any:
+    """A number that would cross as a BigInt, which D1 refuses, crosses as a float: up to 2^53 it is the same."""
+    return float(value) if type(value) is int and abs(value) >= BIG else value
 
 
 class Cursor:

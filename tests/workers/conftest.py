@@ -1,5 +1,6 @@
 """One workerd for all tests here, on what `triager cloudflare build` writes. A cold start takes many seconds."""
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -39,17 +40,21 @@ class Installation:
     def call(self, method: str, path: str, **arguments: Any) -> httpx.Response:
         return self.web.request(method, path, headers={"Authorization": f"Bearer {self.token}"}, **arguments)
 
+    def browser(self) -> httpx.Client:
+        """Somebody who is not signed in."""
+        return httpx.Client(base_url=self.web.base_url, timeout=PATIENCE_S)
+
     def door(self, name: str, text: str = "") -> Any:
         return self.web.post(f"/tests/{name}", content=text).raise_for_status().json()
 
-    def d1(self, statement: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.door("d1", statement)
+    def d1(self, statement: str, *values: Any) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.door("d1", json.dumps([statement, *values]))
         return rows
 
-    def until(self, statement: str, wanted: list[dict[str, Any]], within_s: float = 90) -> None:
+    def until(self, wanted: list[dict[str, Any]], statement: str, *values: Any) -> None:
         """Until D1 answers that."""
-        until = time.monotonic() + within_s
-        while (found := self.d1(statement)) != wanted:
+        until = time.monotonic() + PATIENCE_S
+        while (found := self.d1(statement, *values)) != wanted:
             assert time.monotonic() < until, f"{statement}: {found}\n{(self.folder / 'dev.log').read_text()[-4000:]}"
             time.sleep(0.25)
 

@@ -45,7 +45,9 @@ class Default(entry_built.Default):
             return await super().fetch(request)
         text = await request.text()
         if door == "d1":
-            done = await self.env.DB.prepare(text).all()
+            statement, *values = json.loads(text)
+            prepared = self.env.DB.prepare(statement)
+            done = await (prepared.bind(*values) if values else prepared).all()
             return Response(json.dumps(done["results"]))
         found = await getattr(self.env.TRIAGER.getByName("main"), door)(text)
         return Response(found or "null")

@@ -4,16 +4,22 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from app.runtime.instants import to_text
 from tests.workers.conftest import Installation
 
+STALE = """
+INSERT INTO tickets (title, status, last_speaker, created_at, updated_at, last_activity_at)
+VALUES ('Old', 'open', 'operator', ?, ?, ?) RETURNING id
+"""
+YES = "UPDATE approvals SET decision = 'approved', decided_by = 'Ana', decided_at = ?, use_by = ? WHERE id = ?"
 COUNTERS = ("open", "stale", "asked", "closed", "refused", "deferred")
 
 
 def sweep(installation: Installation) -> dict[str, int]:
-    done = installation.call("POST", "/ops/agents/triager/sweep").raise_for_status().json()
+    done = installation.call("POST", "/ops/agents/triager/sweep").raise_for_status().json()["swept"]
     return {name: done[name] for name in COUNTERS}
 
 
@@ -32,32 +38,26 @@ def answer(installation: Installation, request: Any, how: str) -> None:
 
 
 def closed_once(installation: Installation, ticket: int) -> None:
-    installation.until(f"SELECT status FROM tickets WHERE id = {ticket}", [{"status": "closed"}])
-    counted = f"SELECT count(*) AS n FROM events WHERE subject = 'ticket:{ticket}' AND kind = 'closed'"
-    assert installation.d1(counted) == [{"n": 1}]
-    ends = f"SELECT ended FROM approvals WHERE subject = 'ticket:{ticket}'"
-    assert installation.d1(ends) == [{"ended": "used"}]
+    subject = f"ticket:{ticket}"
+    installation.until([{"status": "closed"}], "SELECT status FROM tickets WHERE id = ?", ticket)
+    closed = "SELECT count(*) AS n FROM events WHERE subject = ? AND kind = 'closed'"
+    assert installation.d1(closed, subject) == [{"n": 1}]
+    assert installation.d1("SELECT ended FROM approvals WHERE subject = ?", subject) == [{"ended": "used"}]
 
 
-def asked_about(installation: Installation, ticket: int) -> Any:
+def asked_about(installation: Installation) -> tuple[int, Any]:
     """A ticket that became stale, and the question whether to close it."""
     then = to_text(datetime.now(UTC) - timedelta(days=20))
-    installation.d1(
-        "INSERT INTO tickets (id, title, status, created_at, updated_at, last_activity_at, last_speaker) "  # noqa: S608 (our own)
-        f"VALUES ({ticket}, 'Old', 'open', '{then}', '{then}', '{then}', 'operator')"
-    )
-    assert sweep(installation)["asked"] == 1
-    [request] = [one for one in pending(installation) if one["subject"] == f"ticket:{ticket}"]
-    return request
+    [ticket] = installation.d1(STALE, then, then, then)
+    sweep(installation)
+    [request] = [one for one in pending(installation) if one["subject"] == f"ticket:{ticket['id']}"]
+    return ticket["id"], request
 
 
 def approved_unheard(installation: Installation, request: Any) -> None:
     """A person's yes, of which nobody tells the agent."""
     now = datetime.now(UTC)
-    installation.d1(
-        f"UPDATE approvals SET decision = 'approved', decided_by = 'Ana', decided_at = '{to_text(now)}', "  # noqa: S608 (our own)
-        f"use_by = '{to_text(now + timedelta(days=1))}' WHERE id = '{request['id']}'"
-    )
+    installation.d1(YES, to_text(now), to_text(now + timedelta(days=1)), request["id"])
 
 
 def test_the_story_with_the_numbers_of_readme(installation: Installation) -> None:
@@ -82,7 +82,11 @@ def test_agents_cannot_be_reached_from_outside(installation: Installation, path:
 
 
 def test_the_console_signs_in_answers_and_polls(installation: Installation) -> None:
-    web = installation.web
+    with installation.browser() as web:
+        signs_in_answers_and_polls(installation, web)
+
+
+def signs_in_answers_and_polls(installation: Installation, web: httpx.Client) -> None:
     form = csrf(web.get("/sign-in").text)
     assert web.post("/sign-in", data={"token": installation.token, "next": "/"}).status_code == 403
     signed = web.post("/sign-in", data={"_csrf": form, "token": installation.token, "next": "/"})
@@ -94,39 +98,38 @@ def test_the_console_signs_in_answers_and_polls(installation: Installation) -> N
     stamp = web.get("/console/changes").headers["etag"]
     assert web.get("/console/changes", headers={"If-None-Match": stamp}).status_code == 304
     assert web.get("/console/events").status_code == 503
-    request = asked_about(installation, 30)
+    _, request = asked_about(installation)
     assert web.get("/console/changes", headers={"If-None-Match": stamp}).status_code == 200
     page = web.get("/", follow_redirects=True)
     assert request["id"] in page.text
     assert web.post(f"/console/approvals/{request['id']}/approve").status_code == 403
-    web.cookies.clear()
 
 
 def test_a_yes_given_while_workerd_was_down_is_carried_out_by_the_alarm(installation: Installation) -> None:
-    request = asked_about(installation, 40)
+    ticket, request = asked_about(installation)
     approved_unheard(installation, request)
-    assert status(installation, 40) == "open"
+    assert status(installation, ticket) == "open"
     installation.stop()
     installation.start()
-    closed_once(installation, 40)
+    closed_once(installation, ticket)
 
 
 def test_an_object_that_is_aborted_between_claim_and_settlement_closes_once(installation: Installation) -> None:
-    request = asked_about(installation, 50)
+    ticket, request = asked_about(installation)
     installation.door("abort_at", "consumed")
     answer(installation, request, "approve")
-    spent = f"SELECT consumed_at IS NOT NULL AS spent FROM approvals WHERE id = '{request['id']}'"
-    installation.until(spent, [{"spent": 1}])
+    spent = "SELECT consumed_at IS NOT NULL AS spent FROM approvals WHERE id = ?"
+    installation.until([{"spent": 1}], spent, request["id"])
     installation.web.get("/cdn-cgi/handler/scheduled").raise_for_status()
-    closed_once(installation, 50)
+    closed_once(installation, ticket)
 
 
 def test_an_alarm_whose_turn_raised_rings_again(installation: Installation) -> None:
-    request = asked_about(installation, 60)
+    ticket, request = asked_about(installation)
     approved_unheard(installation, request)
     installation.door("raise_at", "consumed")
     installation.door("ring")
-    closed_once(installation, 60)
+    closed_once(installation, ticket)
     assert "alarm_failed" in (installation.folder / "dev.log").read_text()
 
 
