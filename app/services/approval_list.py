@@ -23,8 +23,6 @@ from app.services.cards import card
 from app.services.checked import instant
 from db.schema import HOLDS_GOOD, ApprovalRow, TicketRow
 
-__all__ = ["Card", "Queue", "Tab", "TicketNow", "queue"]
-
 LOOKED_THROUGH = 1_000  # requests, for the words of one search; the next page looks on from there
 WORDS_MAX, SHOWN_MAX = 10, 100
 LAST = ("~", 0)  # its instant comes after every other

@@ -47,11 +47,6 @@ def listing(session: Session, now: datetime) -> ApprovalPage:
     )
 
 
-def find(session: Session, request_id: str, now: datetime) -> ApprovalOut | None:
-    row = session.execute(select(*COLUMNS).where(ApprovalRow.id == request_id)).first()
-    return approval_out(row, now) if row else None
-
-
 def approve(
     session: Session,
     request_id: str,

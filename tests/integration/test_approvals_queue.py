@@ -8,7 +8,8 @@ from typing import Any, get_args
 import pytest
 
 from app.runtime.tools.approvals import NewRequest
-from app.services.approval_list import Card, Queue, Tab, named, queue
+from app.schemas import Card, Tab
+from app.services.approval_list import Queue, named, queue
 from db.engine import Database
 from db.schema import ApprovalRow, TicketRow
 from tests.support import NOW, a_ticket, ago, an_approval

@@ -12,7 +12,8 @@ from support import NOW, OPERATOR, ago
 from support_scale import stored
 
 from app.runtime import invocation
-from app.services.approval_list import LOOKED_THROUGH, Queue, Tab, named, queue
+from app.schemas import Tab
+from app.services.approval_list import LOOKED_THROUGH, Queue, named, queue
 from app.services.approvals import answer_many
 from app.services.frame import frame
 from db.engine import Database, SqliteDatabase

@@ -13,7 +13,7 @@ from support_console import COOKIE, OTHER_COOKIE, House, csrf_of
 from test_auth_sign_in import csrf_in
 
 from app.cli import serving
-from app.services import approvals, tokens
+from app.services import approval_list, tokens
 from db.schema import SessionRow
 
 pytestmark = pytest.mark.anyio
@@ -36,9 +36,8 @@ def _token(session: Session, house: House) -> None:
 
 
 async def status(house: House, request_id: str = "request-1-1") -> str:
-    found = await house.system.db.read(approvals.find, request_id, house.clock())
-    assert found
-    return found.status
+    [card] = await house.system.db.read(approval_list.named, [request_id], house.clock())
+    return card.request.status
 
 
 async def mark(house: House, cookie: str = COOKIE) -> str:
