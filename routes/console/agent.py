@@ -9,8 +9,8 @@ from typing import Annotated, Any, TypeVar
 import structlog
 from litestar import Response, get, post
 from litestar.di import NamedDependency
-from litestar.params import FromPath, FromQuery, URLEncodedBody
-from msgspec import Meta, Struct
+from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
+from msgspec import Struct
 
 from app.auth import operator
 from app.domain import VERDICTS, NotFound, Refusal, Unavailable
@@ -30,6 +30,7 @@ AGENT = "/console/agents/triager"
 NAME, INSTANCE = "triager", "main"
 KEY = Principal.agent(NAME, INSTANCE).key
 SWEEPS_SHOWN, VERDICTS_SHOWN = 20, 100
+After = Annotated[int, QueryParameter(ge=0)]  # how many verdicts come before
 
 
 class Held(Struct):
@@ -120,12 +121,12 @@ async def sweep_page(
     run: FromPath[int],
     desk: NamedDependency[Desk],
     only: FromQuery[str | None] = None,
-    after: FromQuery[Annotated[int, Meta(ge=0)]] = 0,
+    after: After = 0,
 ) -> Response[str]:
     """What one sweep decided about each ticket."""
-    overview, verdicts = await _answer(desk.agent.call("overview")), await _answer(desk.agent.call("verdicts", run))
-    kept = {one["run"]: one for one in overview["sweeps"]}
-    if verdicts is None or run not in kept:
+    kept = {one["run"]: one for one in (await _answer(desk.agent.call("overview")))["sweeps"]}
+    verdicts = await _answer(desk.agent.call("verdicts", run)) if run in kept else None
+    if verdicts is None:
         raise NotFound(f"No sweep {run} is kept any more, or yet. Those that are: {AGENT}")
     beside = [number if number in kept else None for number in (run - 1, run + 1)]
     return await _verdicts(desk, verdicts, only, after, sweep=kept[run], beside=beside)
@@ -135,7 +136,7 @@ async def sweep_page(
 async def plan_page(
     desk: NamedDependency[Desk],
     only: FromQuery[str | None] = None,
-    after: FromQuery[Annotated[int, Meta(ge=0)]] = 0,
+    after: After = 0,
 ) -> Response[str]:
     """What a sweep would decide now. It changes nothing, so a link may lead here."""
     plan = await _answer(desk.agent.call("plan"))

@@ -158,8 +158,10 @@ async def test_each_sweep_is_a_row_that_leads_to_its_verdicts(house: House) -> N
     assert "Earlier" not in first
     second = words(await house.page(f"{AGENT}/sweeps/2"))
     assert "#1 Login page 500s on Safari a person has been asked asked already" in second
-    answer = await house.browser.get(f"{AGENT}/sweeps/3")
-    assert (answer.status_code, "No sweep 3 is kept" in answer.text) == (404, True)
+    for number in (0, 3, 10**30):
+        answer = await house.browser.get(f"{AGENT}/sweeps/{number}")
+        assert (answer.status_code, f"No sweep {number} is kept" in answer.text) == (404, True)
+    assert (await house.browser.get(f"{AGENT}/sweeps/1?after=-1")).status_code == 422
 
 
 async def test_of_many_sweeps_twenty_are_listed_and_all_are_reached_and_drawn(house: House) -> None:
