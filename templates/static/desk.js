@@ -34,12 +34,12 @@
     if (news) changed(news);
   }
 
-  // What an action was refused for stays until the next action.
+  // What an action was refused for stays until the next action; so does a form that was typed in, with what it had seen.
   async function morph(text) {
-    const said = document.getElementById("said");
-    said?.toggleAttribute("hx-morph-skip", !!said.querySelector(".bad"));
+    const kept = document.querySelectorAll("#said:has(.bad), form[data-typed]");
+    kept.forEach((one) => one.setAttribute("hx-morph-skip", ""));
     await htmx.swap({ text, target: page(), select: "#page", selectOOB: "#pages", swap: "outerMorph", sourceElement: document.body });
-    said?.removeAttribute("hx-morph-skip");
+    kept.forEach((one) => one.removeAttribute("hx-morph-skip"));
   }
 
   // The session ended: the page's own address leads to the sign-in page, and from there back.
@@ -105,6 +105,7 @@
     if (Date.now() - shown > MINUTE) refresh(); // times left
   }
 
+  document.addEventListener("input", (event) => event.target.closest("form[data-keep]")?.setAttribute("data-typed", ""));
   document.addEventListener("htmx:before:request", (event) => {
     acting.add(event.detail.ctx);
     loading?.abort();

@@ -198,7 +198,7 @@ async def test_a_waiting_request_leads_to_its_card(house: House) -> None:
     await house.sweep()
     html = await house.page(ONE)
     assert "triager/main asks about this ticket. Answer it in the inbox" in words(html)
-    assert 'href="/?search=%231"' in html
+    assert 'href="/?q=%231"' in html
     assert "asks about" not in words(await house.page("/console/tickets/3"))
 
 
