@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,9 +53,12 @@ class Installation:
 
     def until(self, wanted: list[dict[str, Any]], statement: str, *values: Any) -> None:
         """Until D1 answers that."""
+        self.look_until(wanted, lambda: self.d1(statement, *values))
+
+    def look_until(self, wanted: Any, look: Callable[[], Any]) -> None:
         until = time.monotonic() + PATIENCE_S
-        while (found := self.d1(statement, *values)) != wanted:
-            assert time.monotonic() < until, f"{statement}: {found}\n{(self.folder / 'dev.log').read_text()[-4000:]}"
+        while (found := look()) != wanted:
+            assert time.monotonic() < until, f"{found}\n{(self.folder / 'dev.log').read_text()[-4000:]}"
             time.sleep(0.25)
 
 

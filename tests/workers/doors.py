@@ -28,11 +28,10 @@ class Triager(entry_built.Triager):
     async def abort_at(self, step: str) -> None:
         stops.append((step, lambda: self.ctx.abort("as the test wants it")))
 
-    async def raise_at(self, step: str) -> None:
-        stops.append((step, _raise))
-
     async def ring(self, _: str) -> None:
+        """The alarm rings at once, and its turn raises as it sets the next one."""
         self._own.alarm_clock.arm(to_text(utc_now()))
+        stops.append((Step.ARMED, _raise))
 
     async def rows(self, query: str) -> str:
         return json.dumps(self._own.storage.sql(query))

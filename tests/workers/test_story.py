@@ -127,9 +127,10 @@ def test_an_object_that_is_aborted_between_claim_and_settlement_closes_once(inst
 def test_an_alarm_whose_turn_raised_rings_again(installation: Installation) -> None:
     ticket, request = asked_about(installation)
     approved_unheard(installation, request)
-    installation.door("raise_at", "consumed")
     installation.door("ring")
     closed_once(installation, ticket)
+    failures = "SELECT failures FROM object"
+    installation.look_until([{"failures": 0}], lambda: installation.door("rows", failures))
     assert "alarm_failed" in (installation.folder / "dev.log").read_text()
 
 

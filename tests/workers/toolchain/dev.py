@@ -35,15 +35,18 @@ def missing() -> str | None:
 
 def prepare(build: Path, target: Path) -> Path:
     """A copy of the build as these tests run it: its flags, its vendored modules, a key. Returns `target`."""
-    shutil.copytree(build, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".wrangler"))
+    shutil.copytree(build, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".wrangler", "python_modules"))
     config = jsonc.parse((build / "wrangler.jsonc").read_text())
     config["compatibility_flags"] = [*config.get("compatibility_flags", []), *FLAGS]
     (target / "wrangler.jsonc").write_text(json.dumps(config, indent=2))
     (target / ".dev.vars").write_text(f"APP_KEY={b64encode(bytes(range(32))).decode()}\nSECURE_COOKIES=0\n")
-    modules = target / "python_modules"
-    if not modules.exists():
-        modules.symlink_to(HOME / "python_modules")
+    vendor(target)
     return target
+
+
+def vendor(folder: Path) -> None:
+    """In place of what `pywrangler sync` fetches."""
+    (folder / "python_modules").symlink_to(HOME / "python_modules")
 
 
 def wrangler(folder: Path, *arguments: str) -> str:
