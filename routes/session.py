@@ -26,7 +26,10 @@ from routes.pages import page
 
 Browser = Request[Any, Any, Any]
 MISS = "That did not sign you in: it is unknown, used up, expired or revoked."
-NO_COOKIE = "Your browser sent this form without its cookie, so nobody was signed in. Try again, with cookies allowed."
+NO_COOKIE = (
+    "Your browser sent this form without its cookie, so nobody was signed in. Try again, with cookies allowed, and "
+    "over HTTPS: over plain HTTP they are kept only where the server is told so, with SECURE_COOKIES=0."
+)
 
 
 async def browser_only(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:

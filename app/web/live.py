@@ -93,8 +93,9 @@ class Watcher:
                 log.exception("look_failed")
 
     async def _call_roll(self) -> None:
-        living = await self._db.read(sessions.living, {stream.session for stream in self._streams}, self._clock())
-        for stream in self._streams:
+        present = list(self._streams)
+        living = await self._db.read(sessions.living, {stream.session for stream in present}, self._clock())
+        for stream in present:
             if stream.session not in living:
                 stream.end()
 

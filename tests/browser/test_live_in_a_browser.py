@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from queue import Queue
 
 import pytest
 from sqlalchemy import delete
@@ -12,7 +13,7 @@ from support import ago, an_approval
 if not os.environ.get("CI"):
     pytest.importorskip("playwright", reason="needs: uv sync --group browser")
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from support_browser import TOKEN, Server, running, sign_in
 
 from app.main import build
@@ -146,6 +147,45 @@ def test_a_refresh_gives_way_to_an_action_and_keeps_what_it_was_refused_for(
     server.write(a_request)
     expect(page.locator("#page")).not_to_have_attribute("data-seen", str(seen))
     expect(page.locator("#said")).to_have_text("Not done.")
+
+
+def test_a_refresh_disturbs_neither_focus_nor_words_nor_folds(page: Page, server: Server) -> None:
+    server.write(a_request)
+    server.write(a_request, 2)
+    first, second = page.locator("#card-request-1-1"), page.locator("#card-request-2-1")
+    second.locator("summary").click()
+    second.get_by_label("Reason").fill("said before")
+    first.get_by_label("Reason").press_sequentially("half a wo")
+    server.write(a_request, 3)
+    expect(page.locator("#pages .count")).to_have_text("3", timeout=2_000)
+    expect(first.get_by_label("Reason")).to_be_focused()
+    expect(first.get_by_label("Reason")).to_have_value("half a wo")
+    expect(second.get_by_label("Reason")).to_have_value("said before")
+    expect(second.locator("details")).to_have_attribute("open", "")
+
+
+def test_a_refresh_under_way_when_somebody_acts_changes_nothing_any_more(
+    page: Page, server: Server, address: str
+) -> None:
+    server.write(a_request)
+    expect(page.locator("#pages .count")).to_have_text("1")
+    held: Queue[Route] = Queue()
+    inbox = re.compile(rf"{address}/(\?.*)?$")
+    page.route(inbox, lambda route: held.put(route) if held.empty() else route.continue_())
+    server.write(a_request, 2)
+    until(lambda: not held.empty(), page)
+    page.get_by_role("button", name="Approve").first.click()
+    expect(page.locator("#card-request-1-1")).to_contain_text("Approved.")
+    expect(page.locator("#card-request-2-1")).to_be_visible()
+
+
+def until(holds: Callable[[], bool], page: Page) -> None:
+    """Lets the browser speak meanwhile."""
+    for _ in range(200):
+        if holds():
+            return
+        page.evaluate("new Promise(done => setTimeout(done, 20))")
+    raise AssertionError
 
 
 def test_a_second_person_sees_what_the_first_one_did(

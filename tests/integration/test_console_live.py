@@ -11,6 +11,7 @@ from support import an_approval
 from support_console import COOKIE, OTHER_COOKIE, House
 
 from app.domain import Unavailable
+from app.product import web
 from app.services import approval_gate, sessions, tokens, users, watch
 from app.web.live import ALL_MAX, EACH_MAX, Watcher
 from db.schema import SessionRow
@@ -193,6 +194,15 @@ async def test_a_program_with_a_token_has_no_stream_and_polls(house: House) -> N
         "There is no stream here. Poll instead: GET /console/changes",
     )
     assert (await house.browser.get("/console/changes", headers=bearer)).status_code == 200
+
+
+async def test_where_nobody_watches_there_is_no_stream_and_pages_poll(house: House) -> None:
+    system = house.system
+    app = web(system.settings, system.db, system.host, house.clock)
+    given = {"base_url": "http://localhost", "cookies": {"session": COOKIE}}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), **given) as browser:  # type: ignore[arg-type]
+        assert (await browser.get("/console/events")).status_code == 503
+        assert (await browser.get("/console/changes")).status_code == 200
 
 
 async def test_a_poll_costs_a_statement_beyond_the_session_and_nothing_when_nothing_changed(house: House) -> None:
