@@ -13,10 +13,10 @@ from app.check.finding import Finding, error
 from app.check.tree import Tree, parsed
 
 SUMS = {  # what: the most lines of code, and where they are; a file counts once, where it is met first
-    "runtime": (2_500, ("app/runtime/",)),
+    "runtime": (2_650, ("app/runtime/",)),
     "the console": (1_700, ("routes/console/", "templates/")),
     "what one reads to change behaviour": (
-        3_200,
+        3_700,
         ("routes/", "app/services/", "app/agents/", "config/", "app/domain", "app/auth", "app/schemas"),
     ),
 }

@@ -6,7 +6,7 @@ from math import log10
 
 from app.measure.growth import Grown
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 360, 56, 150, 24, 44
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 360, 56, 150, 36, 44
 COLOURS = ("#14695a", "#a8322a", "#835500", "#3a5a9b", "#6b4a8a", "#4a4a4a")
 STYLE = "text{font:13px sans-serif;fill:#5a6268}.grid{stroke:#8883;stroke-width:1}.line{fill:none;stroke-width:2.5}"
 
@@ -36,7 +36,7 @@ def _axes(sizes: list[int], top: float) -> Iterator[str]:
     for size in sizes:
         yield f'<text x="{_x(size, sizes):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{size:,}</text>'
     yield f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">tickets stored</text>'
-    yield f'<text x="{LEFT - 40}" y="{TOP - 8}">CPU ms</text>'
+    yield f'<text x="{LEFT - 40}" y="{TOP - 16}">CPU ms</text>'
 
 
 def _lines(grown: list[Grown], sizes: list[int], top: float) -> Iterator[str]:
