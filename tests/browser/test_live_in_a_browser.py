@@ -126,8 +126,8 @@ def test_a_hidden_page_asks_for_nothing_and_is_up_to_date_once_it_is_seen(page: 
 
 
 def test_a_laptop_that_slept_opens_its_stream_anew(page: Page) -> None:
-    with page.expect_request(STREAM):
-        page.evaluate("{ const now = Date.now; Date.now = () => now() + 60_000; }")
+    with page.expect_request(STREAM):  # its clock leaps a minute every few seconds
+        page.evaluate("{ const now = Date.now; Date.now = () => now() + 60_000 * Math.floor(now() / 4_000); }")
 
 
 def test_times_left_are_brought_up_to_date_each_minute(page: Page, address: str) -> None:
