@@ -222,7 +222,7 @@ async def test_a_halt_from_the_page_names_whom_and_why_and_rests_the_levers(hous
     html = await house.press("/console/halt", agent="triager", note="a leak")
     assert "The agent triager is halted by Ops &lt;On-Call&gt;" in html
     assert "(a leak)" in html
-    assert "Halted. It does nothing, and answers wait." in words(html)
+    assert "Halted. It does nothing until somebody resumes it." in words(html)
     assert 'action="/console/sweep"' not in html
     refused = await house.post("/console/sweep")
     assert (refused.status_code, "Nothing was executed" in refused.text) == (409, True)
