@@ -58,7 +58,11 @@ async def test_a_card_says_what_changed_since_it_was_asked(house: House) -> None
     first, _ = await swept(house)
     edit = EditTicket(priority="urgent")  # type: ignore[arg-type]
     await house.system.db.write(lambda s: tickets.edit(s, 1, edit, by=ANA, now=house.clock()))
-    assert "Changed since asked: It was edited." in words(card(await house.page(), first))
+    said = words(card(await house.page(), first))
+    assert "Changed since asked: It was edited." in said
+    assert "If you approve Nothing is carried out, as the ticket has moved on. This was asked: Closes ticket 1" in said
+    await house.press(f"/console/approvals/{first}/approve")
+    assert "Cancelled: changed since asked." in card(await house.page("/?tab=cancelled"), first)
 
 
 @pytest.mark.parametrize("principal", ["token:ci", "operator:shell"])
