@@ -52,13 +52,13 @@ class Later:
 
 
 class Remote:
-    """An object's stub, which knows its agent: here all agents are of one class."""
+    """An object, which is told its agent: here all agents are of one class. A stub serves once: an abort breaks it."""
 
-    def __init__(self, stub: Any, agent: str) -> None:
-        self._stub, self._agent = stub, agent
+    def __init__(self, binding: Any, key: str, agent: str) -> None:
+        self._binding, self._key, self._agent = binding, key, agent
 
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
-        return lambda *arguments: getattr(self._stub, name)(self._agent, *arguments)
+        return lambda *arguments: getattr(self._binding.getByName(self._key), name)(self._agent, *arguments)
 
 
 class Objects:
@@ -135,7 +135,7 @@ class Objects:
     def remote(self, agent: str, instance: str) -> Remote:
         name = (agent, instance)
         if name not in self._known:
-            self._known[name] = Remote(self._binding.getByName(f"{self._run} {agent} {instance}"), agent)
+            self._known[name] = Remote(self._binding, f"{self._run} {agent} {instance}", agent)
         return self._known[name]
 
     def _go(self, work: Coroutine[Any, Any, None]) -> None:

@@ -30,9 +30,10 @@ mark = _Marks()
 
 @contextmanager
 def raises(kind: type[BaseException], *, match: str = "") -> Iterator[None]:
+    said = None
     try:
         yield
     except kind as error:
-        assert re.search(match, str(error)), f"{error} is not {match}"
-    else:
-        raise AssertionError(f"{kind.__name__} was not raised")
+        said = str(error)
+    assert said is not None, f"{kind.__name__} was not raised"
+    assert re.search(match, said), f"{said} is not {match}"
