@@ -11,6 +11,8 @@ from msgspec import Struct
 from app.runtime.tools.dispatch import ASGIApp
 
 HOST = "localhost"
+TRACE = "a" * 32  # of every request made here, so that its invocation is told from those around it
+TRACEPARENT = f"00-{TRACE}-{'b' * 16}-01"
 
 
 class Request(Struct, frozen=True):
@@ -34,7 +36,7 @@ def post_json(path: str, headers: Mapping[str, str], body: Any, method: str = "P
     return Request(method, path, named, msgspec.json.encode(body))
 
 
-def post_form(path: str, headers: Mapping[str, str], **fields: str) -> Request:
+def post_form(path: str, headers: Mapping[str, str], fields: Mapping[str, str] | list[tuple[str, str]]) -> Request:
     named = {**headers, "content-type": "application/x-www-form-urlencoded"}
     return Request("POST", path, named, urlencode(fields).encode())
 
@@ -42,7 +44,7 @@ def post_form(path: str, headers: Mapping[str, str], **fields: str) -> Request:
 async def in_process(app: ASGIApp, request: Request) -> Answer:
     """One call of the whole app, its outermost layer included."""
     path, _, query = request.target.partition("?")
-    named = {"host": HOST, **request.headers, "content-length": str(len(request.body))}
+    named = {"host": HOST, "traceparent": TRACEPARENT, **request.headers, "content-length": str(len(request.body))}
     scope = {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},

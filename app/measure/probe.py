@@ -51,17 +51,26 @@ class Cost(Struct):
         return self.budget is None or self.statements > self.budget
 
 
+class Watched(Struct):
+    """The statements of one invocation."""
+
+    trace: str
+    statements: list[Statement]
+
+
 @contextmanager
-def watching() -> Iterator[list[list[Statement]]]:
-    """The statements that run within the block, by invocation, in the order in which the invocations began."""
-    seen: dict[int, tuple[Any, list[Statement]]] = {}
+def watching() -> Iterator[list[Watched]]:
+    """Every invocation that runs a statement within the block, in the order of their first ones."""
+    found: list[Watched] = []
+    known: dict[int, tuple[Any, Watched]] = {}  # holds the invocations, so that no two have one id
 
     def note(_connection: Any, _cursor: Any, sql: str, parameters: Any, *_: Any) -> None:
         if current := invocation.current():
-            seen.setdefault(id(current), (current, []))[1].append(Statement(sql, parameters))
-            found[:] = [statements for _, statements in seen.values()]
+            if id(current) not in known:
+                found.append(Watched(current.trace_id, []))
+                known[id(current)] = current, found[-1]
+            known[id(current)][1].statements.append(Statement(sql, parameters))
 
-    found: list[list[Statement]] = []
     event.listen(Engine, "before_cursor_execute", note)
     try:
         yield found

@@ -9,7 +9,8 @@ from typing import Any
 from app.auth import cookies, csrf
 from app.measure.asgi import Request, get, post_form, post_json
 from app.measure.furnished import TOKEN, Furnished
-from app.services import approval_list, sessions, tokens
+from app.services import approval_list, sessions, tickets, tokens
+from routes.console import ticket_forms
 
 Sample = Callable[[Furnished], Awaitable[Request]]
 GUEST = "g" * cookies.SECRET_LENGTH
@@ -38,7 +39,7 @@ def _json(path: str, body: Any, method: str = "POST", *, answered: str | None = 
 
 def _form(path: str, *, answered: str | None = None, **fields: str) -> Sample:
     async def prepared(house: Furnished) -> Request:
-        return post_form(await _filled(house, path, answered), house.browser, _csrf=house.csrf, **fields)
+        return post_form(await _filled(house, path, answered), house.browser, {"_csrf": house.csrf, **fields})
 
     return prepared
 
@@ -85,7 +86,43 @@ async def _link(house: Furnished) -> Request:
 def _guest_form(house: Furnished, path: str, **fields: str) -> Request:
     name = cookies.guest_name(house.system.settings.secure_cookies)
     headers = {"cookie": f"{name}={GUEST}", "accept": "text/html"}
-    return post_form(path, headers, _csrf=csrf.token(GUEST), **fields)
+    return post_form(path, headers, {"_csrf": csrf.token(GUEST), **fields})
+
+
+async def _answers(house: Furnished) -> Request:
+    waiting = [await house.request() for _ in range(12)]
+    cards = await house.system.db.read(approval_list.named, waiting, house.system.clock())
+    fields = [("_csrf", house.csrf), ("decision", "approved")]
+    fields += [("requests", f"{card.request.id} {card.request.fingerprint}") for card in cards]
+    return post_form("/console/approvals/answer", house.browser, fields)
+
+
+async def _closed_on_a_page(house: Furnished) -> Request:
+    number = await house.ticket(status="closed")
+    return post_form(f"/console/tickets/{number}/reopen", house.browser, {"_csrf": house.csrf, "version": "1"})
+
+
+async def _edit_on_a_page(house: Furnished) -> Request:
+    number = await house.ticket()
+    ticket = (await house.system.db.read(tickets.show, number)).ticket
+    form = ticket_forms.form_of(ticket)
+    fields = {"seen": form.seen, "title": "Printer still on fire", "priority": form.priority}
+    return post_form(f"/console/tickets/{number}", house.browser, {"_csrf": house.csrf, **fields})
+
+
+def _of_paused(sample: Sample) -> Sample:
+    async def prepared(house: Furnished) -> Request:
+        await house.system.host.get("triager", "main").pause("sweep", "", "measured", "somebody")
+        return await sample(house)
+
+    return prepared
+
+
+async def _first_sweep(house: Furnished) -> Request:
+    sweeps = (await house.system.host.get("triager", "main").call("overview"))["sweeps"]
+    if not sweeps:
+        await house.system.host.get("triager", "main").call("sweep")
+    return get("/console/agents/triager/sweeps/1", house.browser)
 
 
 async def _sign_out(house: Furnished) -> Request:
@@ -93,7 +130,7 @@ async def _sign_out(house: Furnished) -> Request:
     hashed = tokens.hashed(cookie)
     await house.system.db.write(sessions.start, hashed, now, user_id=1, token_id=None, ttl_s=60, old=hashed)
     name = cookies.session_name(house.system.settings.secure_cookies)
-    return post_form("/sign-out", {"cookie": f"{name}={cookie}"}, _csrf=csrf.token(cookie))
+    return post_form("/sign-out", {"cookie": f"{name}={cookie}"}, {"_csrf": csrf.token(cookie)})
 
 
 SAMPLES: dict[str, Sample] = {
@@ -109,6 +146,8 @@ SAMPLES: dict[str, Sample] = {
     "approvals.answer": _answer,
     "approvals.undo": _json("/approvals/{request}/undo", None, answered="approve"),
     "approvals.prune": _json("/approvals/prune", {}),
+    "jobs.pause": _json("/ops/agents/triager/pause", {"callback": "sweep", "note": "measured"}),
+    "jobs.unpause": _of_paused(_json("/ops/agents/triager/unpause", {"callback": "sweep"})),
     "brakes.halt": _json("/ops/agents/halt", {}),
     "brakes.resume": _json("/ops/agents/resume", {}),
     "session.new": _page("/sign-in"),
@@ -120,6 +159,18 @@ SAMPLES: dict[str, Sample] = {
     "console.approve": _form("/console/approvals/{request}/approve"),
     "console.reject": _form("/console/approvals/{request}/reject"),
     "console.ask_again": _form("/console/approvals/{request}/ask-again", answered="reject"),
+    "console.answer": _answers,
+    "console.undo": _form("/console/approvals/{request}/undo", answered="approve"),
+    "console.ticket": _page("/console/tickets/{ticket}"),
+    "console.create_ticket": _form("/console/tickets", title="Printer on fire"),
+    "console.edit_ticket": _edit_on_a_page,
+    "console.comment": _form("/console/tickets/{ticket}/comments", body="Any news?"),
+    "console.close_ticket": _form("/console/tickets/{ticket}/close", version="1"),
+    "console.reopen_ticket": _closed_on_a_page,
+    "console.agent.sweep": _first_sweep,
+    "console.agent.pause": _form("/console/agents/triager/pause", callback="sweep"),
+    "console.agent.unpause": _of_paused(_form("/console/agents/triager/unpause", callback="sweep")),
+    "console.end_session": _form("/console/sessions/end"),
     "console.sweep": _form("/console/sweep"),
     "console.halt": _form("/console/halt"),
     "console.resume": _form("/console/resume", agent=""),

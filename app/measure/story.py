@@ -37,7 +37,7 @@ async def measure(house: Furnished, clock: Clock, repeat: int, wanted: tuple[str
             act = await prepare()
             with watching() as seen:
                 times.append(await spent(act))
-            most = max([most, *seen], key=len)
+            most = max([most, *(one.statements for one in seen)], key=len)
             await acts.settle()
         act = await prepare()
         peak = await peak_kb(act)
