@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 import rich_click as click
 
+from app.domain import Refusal
 from app.measure import compare, invocations, routes, table
 from app.measure import growth as grown
 from app.measure.durable import measure as measure_durable
 from app.measure.machine import line, machine
 from app.measure.plot import svg
 from app.measure.tools import measure as measure_tools
+from app.measure.workers import measure as measure_workers
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -81,6 +83,25 @@ def peers(as_json: bool) -> None:
         _print_json({"machine": machine(), **msgspec.to_builtins(found)})
     else:
         click.echo("\n".join((line(), *table.beside_lines(found))))
+
+
+@measure.command("workers")
+@click.argument("log", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--token", envvar="TOKEN", required=True, help="An operator's, of that database.")
+@as_json_option
+def workers(log: Path, token: str, as_json: bool) -> None:
+    """The story on workerd, beside `wrangler dev >LOG`: statements, and CPU as /proc has it of workerd."""
+    try:
+        found = measure_workers(log, token, _tell)
+    except FileNotFoundError as error:
+        raise Refusal(f"{error} Start one: cd .cloudflare && uv run pywrangler dev >dev.log") from None
+    if as_json:
+        _print_json({"machine": machine(), "workerd": found})
+        return
+    click.echo(line())
+    for name, cost in found.items():
+        turn = "" if cost.turn is None else f", its turn {cost.turn}"
+        click.echo(f"{name:<24} statements {cost.request}{turn}; CPU {cost.cpu_ms} ms, wall {cost.wall_ms} ms")
 
 
 def _show(work: Callable[[Callable[[str], None]], Awaitable[Any]], *, as_json: bool) -> None:
