@@ -12,13 +12,13 @@ from app.domain import MAX_ID, NotFound
 from app.runtime.durable.host import Host
 
 
-@get("/ops/agents/triager", name="agents.triager.show", guards=[person])
+@get("/ops/agents/triager", name="agents.triager.show", budget=1, guards=[person])
 async def show_triager(host: NamedDependency[Host]) -> dict[str, Any]:
     """What the triager has done and waits for, its policy, jobs, limits and sweeps."""
     return dict(await host.get("triager", "main").call("overview"))
 
 
-@get("/ops/agents/triager/verdicts", name="agents.triager.verdicts", guards=[person], refuses=(404,))
+@get("/ops/agents/triager/verdicts", name="agents.triager.verdicts", budget=1, guards=[person], refuses=(404,))
 async def show_verdicts(
     host: NamedDependency[Host], run: Annotated[int | None, QueryParameter(ge=1, le=MAX_ID)] = None
 ) -> dict[str, Any]:
@@ -29,13 +29,20 @@ async def show_verdicts(
     return {"verdicts": verdicts}
 
 
-@get("/ops/agents/triager/plan", name="agents.triager.plan", guards=[person])
+@get("/ops/agents/triager/plan", name="agents.triager.plan", budget=1, guards=[person])
 async def show_plan(host: NamedDependency[Host]) -> dict[str, Any]:
     """What a sweep would do now about each ticket, and why. Changes nothing."""
     return dict(await host.get("triager", "main").call("plan"))
 
 
-@post("/ops/agents/triager/sweep", name="agents.triager.sweep", guards=[operator], status_code=200, refuses=(409,))
+@post(
+    "/ops/agents/triager/sweep",
+    name="agents.triager.sweep",
+    budget=2,
+    guards=[operator],
+    status_code=200,
+    refuses=(409,),
+)
 async def sweep_now(host: NamedDependency[Host]) -> dict[str, Any]:
     """Look for stale tickets now. What that came to."""
     return {"swept": await host.get("triager", "main").call("sweep")}

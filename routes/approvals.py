@@ -29,7 +29,7 @@ from db.engine import Database
 from routes.answers import Answers
 
 
-@get("/approvals", name="approvals.index", guards=[person])
+@get("/approvals", name="approvals.index", budget=3, guards=[person])
 async def list_approvals(
     db: NamedDependency[Database],
     now: NamedDependency[datetime],
@@ -55,13 +55,13 @@ async def list_approvals(
     return ApprovalPage(requests=page.cards, next=page.next)
 
 
-@post("/approvals/{request_id:str}/approve", name="approvals.approve", guards=[operator], status_code=200)
+@post("/approvals/{request_id:str}/approve", name="approvals.approve", budget=3, guards=[operator], status_code=200)
 async def approve(request_id: FromPath[str], data: JSONBody[Decide], answers: NamedDependency[Answers]) -> ApprovalOut:
     """Say yes to one call; it is carried out at once."""
     return await answers.approve(request_id, data.reason, fingerprint=data.fingerprint)
 
 
-@post("/approvals/{request_id:str}/reject", name="approvals.reject", guards=[operator], status_code=200)
+@post("/approvals/{request_id:str}/reject", name="approvals.reject", budget=3, guards=[operator], status_code=200)
 async def reject(request_id: FromPath[str], data: JSONBody[Reject], answers: NamedDependency[Answers]) -> ApprovalOut:
     """Say no to one call."""
     return await answers.reject(
@@ -73,7 +73,7 @@ async def reject(request_id: FromPath[str], data: JSONBody[Reject], answers: Nam
     )
 
 
-@post("/approvals/answer", name="approvals.answer", guards=[operator], status_code=200)
+@post("/approvals/answer", name="approvals.answer", budget=3, guards=[operator], status_code=200)
 async def answer(data: JSONBody[Answer], answers: NamedDependency[Answers]) -> Answered:
     """Say one thing to up to fifty calls: to each that can be answered, and still is what was shown."""
     seen = [(one.id, one.fingerprint) for one in data.requests]
@@ -82,19 +82,19 @@ async def answer(data: JSONBody[Answer], answers: NamedDependency[Answers]) -> A
     )
 
 
-@post("/approvals/{request_id:str}/ask-again", name="approvals.ask_again", guards=[operator], status_code=200)
+@post("/approvals/{request_id:str}/ask-again", name="approvals.ask_again", budget=3, guards=[operator], status_code=200)
 async def ask_again(request_id: FromPath[str], answers: NamedDependency[Answers]) -> ApprovalOut:
     """Take back a no: the agent may ask again."""
     return await answers.ask_again(request_id)
 
 
-@post("/approvals/{request_id:str}/undo", name="approvals.undo", guards=[operator], status_code=200)
+@post("/approvals/{request_id:str}/undo", name="approvals.undo", budget=3, guards=[operator], status_code=200)
 async def undo(request_id: FromPath[str], answers: NamedDependency[Answers]) -> ApprovalOut:
     """Take an answer back: an unspent yes is cancelled, a ticket closed under one reopened, a no forgotten."""
     return await answers.undo(request_id)
 
 
-@post("/approvals/prune", name="approvals.prune", guards=[operator], status_code=200)
+@post("/approvals/prune", name="approvals.prune", budget=2, guards=[operator], status_code=200)
 async def prune(data: JSONBody[Prune], db: NamedDependency[Database], now: NamedDependency[datetime]) -> Pruned:
     """Delete the requests that ended that long ago, and none that stands as a no."""
     return await db.write(approvals.prune, data.older_than_days, now)

@@ -45,19 +45,19 @@ def lever(
     return Lever(db, host, by, now)
 
 
-@get("/ops/agents/brakes", name="brakes.index", guards=[person])
+@get("/ops/agents/brakes", name="brakes.index", budget=2, guards=[person])
 async def list_brakes(db: NamedDependency[Database]) -> list[Brake]:
     """Who is halted."""
     return await db.read(brakes.listing)
 
 
-@post("/ops/agents/halt", name="brakes.halt", guards=[operator], status_code=200, refuses=(404,))
+@post("/ops/agents/halt", name="brakes.halt", budget=5, guards=[operator], status_code=200, refuses=(404,))
 async def halt(data: JSONBody[Halt], lever: NamedDependency[Lever]) -> BrakesOut:
     """Stop agents before their next call."""
     return await lever.halt(data.agent, data.note)
 
 
-@post("/ops/agents/resume", name="brakes.resume", guards=[operator], status_code=200, refuses=(404,))
+@post("/ops/agents/resume", name="brakes.resume", budget=6, guards=[operator], status_code=200, refuses=(404,))
 async def resume(data: JSONBody[Resume], lever: NamedDependency[Lever]) -> BrakesOut:
     """Let agents go on."""
     return await lever.resume(data.agent)

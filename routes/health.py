@@ -16,13 +16,13 @@ from db.schema import HEAD
 LATE_MAX_S = 60.0
 
 
-@get("/health", name="health", public=True)
+@get("/health", name="health", budget=0, public=True)
 async def health() -> dict[str, bool]:
     """The process lives."""
     return {"ok": True}
 
 
-@get("/health/ready", name="health.ready", public=True, responses={503: ResponseSpec(dict[str, Any])})
+@get("/health/ready", name="health.ready", budget=1, public=True, responses={503: ResponseSpec(dict[str, Any])})
 async def ready(db: NamedDependency[Database], host: NamedDependency[Host]) -> Response[dict[str, Any]]:
     """503 until all is well. Tells what is, and nothing that a stranger could use."""
     try:

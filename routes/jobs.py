@@ -49,14 +49,14 @@ def jobs(
     return Jobs(db, host, by, now)
 
 
-@post("/ops/agents/triager/pause", name="jobs.pause", guards=[operator], status_code=200, refuses=(404,))
+@post("/ops/agents/triager/pause", name="jobs.pause", budget=2, guards=[operator], status_code=200, refuses=(404,))
 async def pause(data: JSONBody[Pause], jobs: NamedDependency[Jobs]) -> Paused:
     """Let a job of the triager stand until its pause is taken back."""
     await jobs.pause("triager", "main", data.callback, data.key, data.note)
     return Paused(callback=data.callback, key=data.key, note=data.note)
 
 
-@post("/ops/agents/triager/unpause", name="jobs.unpause", guards=[operator], status_code=200, refuses=(404,))
+@post("/ops/agents/triager/unpause", name="jobs.unpause", budget=2, guards=[operator], status_code=200, refuses=(404,))
 async def unpause(data: JSONBody[Unpause], jobs: NamedDependency[Jobs]) -> Paused:
     """Let a paused job of the triager run again: at once, if it is late, and then at its times."""
     await jobs.pause("triager", "main", data.callback, data.key, None)

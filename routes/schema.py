@@ -10,13 +10,13 @@ from app.web.reference import shapes, surfaces
 from routes.pages import page
 
 
-@get("/schema", name="schema.page", guards=[console], include_in_schema=False)
+@get("/schema", name="schema.page", budget=1, guards=[console], include_in_schema=False)
 async def schema_page(request: Request[Any, Any, Any]) -> Response[str]:
     described = document(request.app)
     return page("schema.html", surfaces=surfaces(described), shapes=shapes(described))
 
 
-@get("/schema/openapi.json", name="schema.document", guards=[person], include_in_schema=False)
+@get("/schema/openapi.json", name="schema.document", budget=1, guards=[person], include_in_schema=False)
 async def schema_document(request: Request[Any, Any, Any]) -> dict[str, Any]:
     return document(request.app)
 

@@ -37,14 +37,22 @@ async def browser_only(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRo
         raise PermissionDeniedException("A token in a header does not sign in. Nothing was executed. Use the form.")
 
 
-@get("/sign-in", name="session.new", public=True, guards=[browser_only], include_in_schema=False)
+@get("/sign-in", name="session.new", budget=0, public=True, guards=[browser_only], include_in_schema=False)
 async def sign_in_page(
     request: Browser, settings: NamedDependency[Settings], next_: Annotated[str, QueryParameter(name="next")] = HOME
 ) -> Response[Any]:
     return _form(request, settings, next_)
 
 
-@post("/sign-in", name="session.create", public=True, guards=[browser_only], status_code=303, include_in_schema=False)
+@post(
+    "/sign-in",
+    name="session.create",
+    budget=3,
+    public=True,
+    guards=[browser_only],
+    status_code=303,
+    include_in_schema=False,
+)
 async def sign_in(
     request: Browser,
     db: NamedDependency[Database],
@@ -73,14 +81,29 @@ async def sign_in(
     return _signed_in(cookie, safe_next(next_), settings)
 
 
-@get("/sign-in/link/{secret:str}", name="session.link", public=True, guards=[browser_only], include_in_schema=False)
+@get(
+    "/sign-in/link/{secret:str}",
+    name="session.link",
+    budget=0,
+    public=True,
+    guards=[browser_only],
+    include_in_schema=False,
+)
 async def link_page(request: Browser, secret: FromPath[str], settings: NamedDependency[Settings]) -> Response[Any]:
     """Asks for one press of a button: what fetches an address to preview it must not use it up."""
     guest = cookies.guest(request.cookies, secure=settings.secure_cookies)
     return _with_guest(page("sign_in_link.html", csrf=csrf.token(guest), secret=secret), guest, settings)
 
 
-@post("/sign-in/link", name="session.use", public=True, guards=[browser_only], status_code=303, include_in_schema=False)
+@post(
+    "/sign-in/link",
+    name="session.use",
+    budget=3,
+    public=True,
+    guards=[browser_only],
+    status_code=303,
+    include_in_schema=False,
+)
 async def use_link(
     request: Browser,
     db: NamedDependency[Database],
@@ -96,7 +119,7 @@ async def use_link(
     return _signed_in(cookie, HOME, settings)
 
 
-@post("/sign-out", name="session.end", status_code=303, include_in_schema=False)
+@post("/sign-out", name="session.end", budget=2, status_code=303, include_in_schema=False)
 async def sign_out(
     request: Browser, db: NamedDependency[Database], settings: NamedDependency[Settings]
 ) -> Response[Any]:

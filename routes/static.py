@@ -26,7 +26,7 @@ class File(NamedTuple):
     packed: bytes
 
 
-@get("/static/{name:path}", name="static.file", public=True, include_in_schema=False)
+@get("/static/{name:path}", name="static.file", budget=0, public=True, include_in_schema=False)
 async def static_file(request: Request[Any, Any, Any], name: FromPath[str], v: FromQuery[str] = "") -> Response[bytes]:
     """`v` is the file's content in short (`pages.static_url`): a browser may keep what it has for ever."""
     file = _files().get(name.lstrip("/"))

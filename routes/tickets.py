@@ -29,7 +29,7 @@ from app.services import ticket_list, tickets
 from db.engine import Database
 
 
-@get("/tickets", name="tickets.index", guards=[signed_in]).agent(
+@get("/tickets", name="tickets.index", budget=2, guards=[signed_in]).agent(
     description="List tickets, with how many are open and how many of those had no activity since then.",
 )
 async def list_tickets(
@@ -83,13 +83,13 @@ async def list_tickets(
     return await db.read(ticket_list.listing, query)
 
 
-@get("/tickets/{ticket_id:str}", name="tickets.show", guards=[signed_in])
+@get("/tickets/{ticket_id:str}", name="tickets.show", budget=3, guards=[signed_in])
 async def show_ticket(ticket_id: FromPath[TicketId], db: NamedDependency[Database]) -> TicketDetail:
     """One ticket, with its body and all that was said about it."""
     return await db.read(tickets.show, ticket_id)
 
 
-@post("/tickets", name="tickets.create", guards=[operator])
+@post("/tickets", name="tickets.create", budget=3, guards=[operator])
 async def create_ticket(
     data: JSONBody[CreateTicket],
     db: NamedDependency[Database],
@@ -99,7 +99,7 @@ async def create_ticket(
     return await db.write(tickets.create, data, by=by, now=now)
 
 
-@patch("/tickets/{ticket_id:str}", name="tickets.edit", guards=[operator])
+@patch("/tickets/{ticket_id:str}", name="tickets.edit", budget=3, guards=[operator])
 async def edit_ticket(
     ticket_id: FromPath[TicketId],
     data: JSONBody[EditTicket],
@@ -110,7 +110,7 @@ async def edit_ticket(
     return await db.write(tickets.edit, ticket_id, data, by=by, now=now)
 
 
-@post("/tickets/{ticket_id:str}/comments", name="tickets.comment", guards=[operator])
+@post("/tickets/{ticket_id:str}/comments", name="tickets.comment", budget=4, guards=[operator])
 async def comment_on_ticket(
     ticket_id: FromPath[TicketId],
     data: JSONBody[AddComment],
@@ -121,7 +121,9 @@ async def comment_on_ticket(
     return await db.write(tickets.comment, ticket_id, data, by=by, now=now)
 
 
-@post("/tickets/{ticket_id:str}/close", name="tickets.close", status_code=200, guards=[may_close_ticket]).agent(
+@post(
+    "/tickets/{ticket_id:str}/close", name="tickets.close", budget=3, status_code=200, guards=[may_close_ticket]
+).agent(
     description="Close one ticket you have seen at this version. A person must approve it before it runs.",
     approval="required",
     preview=tickets.preview_close,
@@ -138,7 +140,7 @@ async def close_ticket(
     return await db.write(tickets.close, ticket_id, data.version, by=by, now=now, operation=operation)
 
 
-@post("/tickets/{ticket_id:str}/reopen", name="tickets.reopen", status_code=200, guards=[operator])
+@post("/tickets/{ticket_id:str}/reopen", name="tickets.reopen", budget=3, status_code=200, guards=[operator])
 async def reopen_ticket(
     ticket_id: FromPath[TicketId],
     data: JSONBody[ReopenTicket],

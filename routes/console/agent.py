@@ -49,7 +49,7 @@ class Job(Struct):
     note: Note = ""
 
 
-@get(AGENT, name="console.agent")
+@get(AGENT, name="console.agent", budget=3)
 async def agent_page(desk: NamedDependency[Desk], swept: FromQuery[str | None] = None) -> Response[str]:
     """`swept`: when the sweep ended that somebody has just let run."""
     return await _page(desk, swept=swept)
@@ -110,13 +110,13 @@ async def _answer(turn: Awaitable[T]) -> T:
         ) from error
 
 
-@get(f"{AGENT}/sweeps", name="console.agent.sweeps")
+@get(f"{AGENT}/sweeps", name="console.agent.sweeps", budget=2)
 async def sweeps_page(desk: NamedDependency[Desk]) -> Response[str]:
     overview = await _answer(desk.agent.call("overview"))
     return await desk.show("sweeps.html", sweeps=overview["sweeps"], refresh=f"{AGENT}/sweeps")
 
 
-@get(f"{AGENT}/sweeps/{{run:int}}", name="console.agent.sweep")
+@get(f"{AGENT}/sweeps/{{run:int}}", name="console.agent.sweep", budget=2)
 async def sweep_page(
     run: FromPath[int],
     desk: NamedDependency[Desk],
@@ -132,7 +132,7 @@ async def sweep_page(
     return await _verdicts(desk, verdicts, only, after, sweep=kept[run], beside=beside)
 
 
-@get(f"{AGENT}/plan", name="console.agent.plan")
+@get(f"{AGENT}/plan", name="console.agent.plan", budget=2)
 async def plan_page(
     desk: NamedDependency[Desk],
     only: FromQuery[str | None] = None,
@@ -159,7 +159,7 @@ async def _verdicts(
     )
 
 
-@post("/console/sweep", name="console.sweep", guards=[operator], status_code=200)
+@post("/console/sweep", name="console.sweep", budget=2, guards=[operator], status_code=200)
 async def sweep(desk: NamedDependency[Desk]) -> Response[Any]:
     return await desk.act(_sweep(desk), then=lambda at: f"{AGENT}?swept={at}", on=partial(_page, desk))
 
@@ -171,26 +171,26 @@ async def _sweep(desk: Desk) -> str:
     return str(swept["at"])
 
 
-@post("/console/halt", name="console.halt", guards=[operator], status_code=200)
+@post("/console/halt", name="console.halt", budget=5, guards=[operator], status_code=200)
 async def halt(data: URLEncodedBody[Hold], desk: NamedDependency[Desk], lever: NamedDependency[Lever]) -> Response[Any]:
     return await desk.act(
         lever.halt(data.agent or None, data.note or None), then=lambda _: AGENT, on=partial(_page, desk)
     )
 
 
-@post("/console/resume", name="console.resume", guards=[operator], status_code=200)
+@post("/console/resume", name="console.resume", budget=6, guards=[operator], status_code=200)
 async def resume(
     data: URLEncodedBody[Held], desk: NamedDependency[Desk], lever: NamedDependency[Lever]
 ) -> Response[Any]:
     return await desk.act(lever.resume(data.agent or None), then=lambda _: AGENT, on=partial(_page, desk))
 
 
-@post(f"{AGENT}/pause", name="console.agent.pause", guards=[operator], status_code=200)
+@post(f"{AGENT}/pause", name="console.agent.pause", budget=2, guards=[operator], status_code=200)
 async def pause(data: URLEncodedBody[Job], desk: NamedDependency[Desk], jobs: NamedDependency[Jobs]) -> Response[Any]:
     return await _paused(desk, jobs, data, data.note)
 
 
-@post(f"{AGENT}/unpause", name="console.agent.unpause", guards=[operator], status_code=200)
+@post(f"{AGENT}/unpause", name="console.agent.unpause", budget=2, guards=[operator], status_code=200)
 async def unpause(data: URLEncodedBody[Job], desk: NamedDependency[Desk], jobs: NamedDependency[Jobs]) -> Response[Any]:
     return await _paused(desk, jobs, data, None)
 

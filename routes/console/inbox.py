@@ -53,7 +53,7 @@ def _ids(text: str) -> list[str]:
     return [one for one in text.split(",") if one][:MANY]
 
 
-@get("/", name="console.index")
+@get("/", name="console.index", budget=4)
 async def index(
     desk: NamedDependency[Desk],
     tab: FromQuery[Tab] = "waiting",
@@ -70,7 +70,9 @@ async def index(
     return await _page(desk, Here(tab, q.strip(), place), done=done, as_=as_, shown=shown)
 
 
-@post("/console/approvals/{request_id:str}/approve", name="console.approve", guards=[operator], status_code=200)
+@post(
+    "/console/approvals/{request_id:str}/approve", name="console.approve", budget=3, guards=[operator], status_code=200
+)
 async def approve(
     request_id: FromPath[str],
     data: URLEncodedBody[Answer],
@@ -81,7 +83,7 @@ async def approve(
     return await desk.act(yes, then=_led(data, request_id, "approve"), on=partial(_page, desk, data))
 
 
-@post("/console/approvals/{request_id:str}/reject", name="console.reject", guards=[operator], status_code=200)
+@post("/console/approvals/{request_id:str}/reject", name="console.reject", budget=3, guards=[operator], status_code=200)
 async def reject(
     request_id: FromPath[str], data: URLEncodedBody[No], desk: NamedDependency[Desk], answers: NamedDependency[Answers]
 ) -> Response[Any]:
@@ -94,7 +96,7 @@ async def reject(
     return await desk.act(no(), then=_led(data, request_id, "reject"), on=partial(_page, desk, data))
 
 
-@post("/console/approvals/answer", name="console.answer", guards=[operator], status_code=200)
+@post("/console/approvals/answer", name="console.answer", budget=3, guards=[operator], status_code=200)
 async def answer_many(
     data: URLEncodedBody[Many], desk: NamedDependency[Desk], answers: NamedDependency[Answers]
 ) -> Response[Any]:
@@ -109,7 +111,7 @@ async def answer_many(
     return await desk.act(all_of_them(), then=led, on=partial(_page, desk, data))
 
 
-@post("/console/approvals/{request_id:str}/undo", name="console.undo", guards=[operator], status_code=200)
+@post("/console/approvals/{request_id:str}/undo", name="console.undo", budget=3, guards=[operator], status_code=200)
 async def undo(
     request_id: FromPath[str],
     data: URLEncodedBody[Here],
@@ -119,7 +121,13 @@ async def undo(
     return await desk.act(answers.undo(request_id), then=_led(data, request_id, "undo"), on=partial(_page, desk, data))
 
 
-@post("/console/approvals/{request_id:str}/ask-again", name="console.ask_again", guards=[operator], status_code=200)
+@post(
+    "/console/approvals/{request_id:str}/ask-again",
+    name="console.ask_again",
+    budget=3,
+    guards=[operator],
+    status_code=200,
+)
 async def ask_again(
     request_id: FromPath[str], desk: NamedDependency[Desk], answers: NamedDependency[Answers]
 ) -> Response[Any]:

@@ -19,7 +19,7 @@ FRESH = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx would keep messages back
 
 
-@get("/console/events", name="console.events", guards=[person], include_in_schema=False)
+@get("/console/events", name="console.events", budget=1, guards=[person], include_in_schema=False)
 async def events(request: Request[Any, Any, Any], live: NamedDependency[Watcher | None]) -> Stream:
     if live is None or not isinstance(request.auth, BrowserSession):
         raise Unavailable("There is no stream here. Poll instead: GET /console/changes")
@@ -28,7 +28,7 @@ async def events(request: Request[Any, Any, Any], live: NamedDependency[Watcher 
     return Stream(live.follow(session), media_type="text/event-stream", headers=FRESH | UNBUFFERED)
 
 
-@get("/console/changes", name="console.changes", guards=[person], include_in_schema=False)
+@get("/console/changes", name="console.changes", budget=2, guards=[person], include_in_schema=False)
 async def changes(request: Request[Any, Any, Any], db: NamedDependency[Database]) -> Response[str]:
     stamp = await db.read(watch.stamp)
     same = request.headers.get("if-none-match", "").removeprefix("W/") == f'"{stamp}"'

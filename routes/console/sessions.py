@@ -26,12 +26,12 @@ async def _page(desk: Desk, notice: str | None = None, status: int = 200) -> Res
     return await desk.show("sessions.html", sessions=found, this=_this(desk), notice=notice, status=status)
 
 
-@get(SESSIONS, name="console.sessions")
+@get(SESSIONS, name="console.sessions", budget=3)
 async def index(desk: NamedDependency[Desk]) -> Response[str]:
     return await _page(desk)
 
 
-@post(f"{SESSIONS}/end", name="console.end_session", status_code=200)
+@post(f"{SESSIONS}/end", name="console.end_session", budget=2, status_code=200)
 async def end(data: URLEncodedBody[Which], desk: NamedDependency[Desk]) -> Response[Any]:
     if data.session:
         ending = desk.db.write(sessions.end_own, data.session, _person(desk))

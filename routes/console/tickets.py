@@ -25,7 +25,7 @@ ASKED = {"status": "open", "text": "", "category": "", "assignee": "", "label": 
 CHOICES = {"categories": list(Category), "priorities": list(Priority)}
 
 
-@get("/console/tickets", name="console.tickets")
+@get("/console/tickets", name="console.tickets", budget=3)
 async def index(desk: NamedDependency[Desk]) -> Response[str]:
     asked = {name: desk.request.query_params.get(name, usual).strip() for name, usual in ASKED.items()}
     page, notice, status = None, None, 200
@@ -52,7 +52,7 @@ def _link(asked: dict[str, str], **changed: str) -> str:
     return f"/console/tickets?{urlencode(query)}" if query else "/console/tickets"
 
 
-@get("/console/tickets/new", name="console.new_ticket")
+@get("/console/tickets/new", name="console.new_ticket", budget=2)
 async def new(desk: NamedDependency[Desk]) -> Response[str]:
     return await _new_page(desk, forms.New())
 
@@ -61,7 +61,7 @@ async def _new_page(desk: Desk, form: forms.New, notice: str | None = None, stat
     return await desk.show("ticket_new.html", form=form, notice=notice, status=status, **CHOICES)
 
 
-@post("/console/tickets", name="console.create_ticket", guards=[operator], status_code=200)
+@post("/console/tickets", name="console.create_ticket", budget=3, guards=[operator], status_code=200)
 async def create(data: URLEncodedBody[forms.New], desk: NamedDependency[Desk]) -> Response[Any]:
     async def made() -> TicketId:
         ticket = await desk.db.write(tickets.create, forms.new_ticket(data), by=desk.request.user, now=desk.now)
@@ -70,7 +70,7 @@ async def create(data: URLEncodedBody[forms.New], desk: NamedDependency[Desk]) -
     return await desk.act(made(), then=_page_of, on=partial(_new_page, desk, data))
 
 
-@get("/console/tickets/{ticket_id:str}", name="console.ticket")
+@get("/console/tickets/{ticket_id:str}", name="console.ticket", budget=5)
 async def show(
     ticket_id: FromPath[TicketId],
     desk: NamedDependency[Desk],
@@ -111,7 +111,7 @@ async def _page(
     )
 
 
-@post("/console/tickets/{ticket_id:str}", name="console.edit_ticket", guards=[operator], status_code=200)
+@post("/console/tickets/{ticket_id:str}", name="console.edit_ticket", budget=3, guards=[operator], status_code=200)
 async def edit(
     ticket_id: FromPath[TicketId], data: URLEncodedBody[forms.Edit], desk: NamedDependency[Desk]
 ) -> Response[Any]:
@@ -123,7 +123,7 @@ async def edit(
     return await desk.act(edited(), then=_page_of, on=partial(_page, desk, ticket_id, edit=data))
 
 
-@post("/console/tickets/{ticket_id:str}/comments", name="console.comment", guards=[operator], status_code=200)
+@post("/console/tickets/{ticket_id:str}/comments", name="console.comment", budget=4, guards=[operator], status_code=200)
 async def comment(
     ticket_id: FromPath[TicketId], data: URLEncodedBody[forms.Comment], desk: NamedDependency[Desk]
 ) -> Response[Any]:
@@ -134,14 +134,22 @@ async def comment(
     return await desk.act(said(), then=_page_of, on=partial(_page, desk, ticket_id, comment=data))
 
 
-@post("/console/tickets/{ticket_id:str}/close", name="console.close_ticket", guards=[operator], status_code=200)
+@post(
+    "/console/tickets/{ticket_id:str}/close", name="console.close_ticket", budget=3, guards=[operator], status_code=200
+)
 async def close(
     ticket_id: FromPath[TicketId], data: URLEncodedBody[forms.At], desk: NamedDependency[Desk]
 ) -> Response[Any]:
     return await _moved(desk, ticket_id, data, tickets.close)
 
 
-@post("/console/tickets/{ticket_id:str}/reopen", name="console.reopen_ticket", guards=[operator], status_code=200)
+@post(
+    "/console/tickets/{ticket_id:str}/reopen",
+    name="console.reopen_ticket",
+    budget=3,
+    guards=[operator],
+    status_code=200,
+)
 async def reopen(
     ticket_id: FromPath[TicketId], data: URLEncodedBody[forms.At], desk: NamedDependency[Desk]
 ) -> Response[Any]:
