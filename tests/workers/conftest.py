@@ -32,7 +32,7 @@ class Installation:
     def start(self) -> None:
         address = self._running.enter_context(serving(self.folder))
         self.web = self._running.enter_context(httpx.Client(base_url=address, timeout=PATIENCE_S))
-        assert self.web.get("/health").status_code == 200, (self.folder / "dev.log").read_text()[-4000:]
+        assert self.web.get("/health").status_code == 200, self.log()[-4000:]
 
     def stop(self) -> None:
         self._running.close()
@@ -55,10 +55,13 @@ class Installation:
         """Until D1 answers that."""
         self.look_until(wanted, lambda: self.d1(statement, *values))
 
+    def log(self) -> str:
+        return (self.folder / "dev.log").read_text()
+
     def look_until(self, wanted: Any, look: Callable[[], Any]) -> None:
         until = time.monotonic() + PATIENCE_S
         while (found := look()) != wanted:
-            assert time.monotonic() < until, f"{found}\n{(self.folder / 'dev.log').read_text()[-4000:]}"
+            assert time.monotonic() < until, f"{found}\n{self.log()[-4000:]}"
             time.sleep(0.25)
 
 

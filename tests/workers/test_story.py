@@ -120,6 +120,7 @@ def test_an_object_that_is_aborted_between_claim_and_settlement_closes_once(inst
     answer(installation, request, "approve")
     spent = "SELECT consumed_at IS NOT NULL AS spent FROM approvals WHERE id = ?"
     installation.until([{"spent": 1}], spent, request["id"])
+    installation.look_until(True, lambda: "wake_failed" in installation.log())
     installation.web.get("/cdn-cgi/handler/scheduled").raise_for_status()
     closed_once(installation, ticket)
 
@@ -131,7 +132,7 @@ def test_an_alarm_whose_turn_raised_rings_again(installation: Installation) -> N
     closed_once(installation, ticket)
     failures = "SELECT failures FROM object"
     installation.look_until([{"failures": 0}], lambda: installation.door("rows", failures))
-    assert "alarm_failed" in (installation.folder / "dev.log").read_text()
+    assert "alarm_failed" in installation.log()
 
 
 def csrf(html: str) -> str:
