@@ -42,12 +42,6 @@ comments = cast("Table", CommentRow.__table__)
 
 ONE = select(*COLUMNS, tickets.c.body).where(tickets.c.id == bindparam("ticket_id"))
 
-LAST_WORD = {
-    Speaker.OPERATOR: "An operator spoke last; nothing has happened since",
-    Speaker.REQUESTER: "The requester spoke last; nothing has happened since",
-    Speaker.NONE: "Who spoke last is not known; no activity is known since",
-}
-
 
 def head(session: Session, ticket_id: int) -> tuple[TicketOut, str]:
     """The ticket, and its body."""
@@ -159,9 +153,8 @@ def comment(session: Session, ticket_id: int, data: AddComment, *, by: Principal
 def preview_close(session: Session, ticket_id: int, version: int) -> Preview:
     """What `close` would do, or its refusal."""
     found = _seen_open(session, ticket_id, version)
-    said = f"{LAST_WORD[found.last_speaker]} {found.last_activity_at}"
     return Preview(
-        summary=f'Closes ticket {ticket_id}, "{plain(found.title)}". {said}.',
+        summary=f'Closes ticket {ticket_id}, "{plain(found.title)}".',
         before={"status": found.status, "version": version},
         after={"status": Status.CLOSED, "version": version + 1},
     )
@@ -264,7 +257,7 @@ def _spends(operation: OperationId, ticket_id: int) -> ColumnElement[bool]:
 
 def _seen_open(session: Session, ticket_id: int, version: int) -> Any:
     """What a preview tells of an open ticket that was seen at this version."""
-    found = _look(session, ticket_id, "title", "assignee", "last_speaker", "last_activity_at")
+    found = _look(session, ticket_id, "title", "assignee")
     if found is None or found.status != Status.OPEN or found.version != version:
         _refuse(ticket_id, found, must_be=Status.OPEN)
     return found

@@ -90,7 +90,7 @@ def test_a_file_that_is_no_python_is_one_finding(copy: Path, as_it_is: dict[str,
 def test_a_module_that_cannot_be_imported_is_one_finding_at_its_line(
     copy: Path, as_it_is: dict[str, Any], planted: Any
 ) -> None:
-    planted("app/services/tickets.py", "LAST_WORD = {", "1 / 0\nLAST_WORD = {")
+    planted("app/services/tickets.py", "def show(", "1 / 0\n\n\ndef show(")
     number = (copy / "app/services/tickets.py").read_text().splitlines().index("1 / 0") + 1
     [found] = new(checked(copy), as_it_is)
     assert (found["rule"], found["where"]) == ("app", f"app/services/tickets.py:{number}")
