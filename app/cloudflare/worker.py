@@ -69,7 +69,8 @@ class Default(WorkerEntrypoint):  # type: ignore[misc]
         if isinstance(verdict, Target):
             return await made.host.get(verdict.agent, verdict.instance).remote.fetch(request)
         if verdict in ("not mine", "refused"):  # the app has the words for a refusal
-            return await asgi.fetch(made.app, request, self.env)
+            response, _ = await asgi.process_request(made.app, request, self.env, None)  # `fetch` has a lifespan each
+            return response
         return verdict
 
     async def scheduled(self, _controller: Any, *_: Any) -> None:
