@@ -6,6 +6,7 @@ import sys
 sys.modules["rich"] = None  # structlog would load it, and it draws at random at import
 
 import json
+import os
 import traceback
 from typing import Any
 
@@ -15,9 +16,11 @@ from workers import DurableObject, Response, WorkerEntrypoint
 from app.cloudflare import d1
 from app.cloudflare.answers import given
 from app.cloudflare.instance import InstanceObject
+from app.cloudflare.webcrypto import WebCryptoCipher
+from app.runtime.errors import Unreadable
 from db.engine import Database
 from tests.workers.contract.cases import cases
-from tests.workers.contract.objects import LATER_MS, Objects, a_clock, instance_object
+from tests.workers.contract.objects import KEY, LATER_MS, Objects, a_clock, instance_object
 
 CASES = cases()
 
@@ -65,6 +68,8 @@ class Triager(DurableObject):
 class Default(WorkerEntrypoint):
     async def fetch(self, request: Any) -> Any:
         case = request.url.rpartition("/")[2]
+        if case == "cipher":
+            return await self._open_and_seal(await request.text())
         if case not in CASES:
             return Response(json.dumps(sorted(CASES)))
         host = Objects(self.env.TRIAGER, Database(d1.engine(self.env.DB, run_sync)), a_clock())
@@ -73,3 +78,11 @@ class Default(WorkerEntrypoint):
         except BaseException:  # noqa: BLE001 (told to the test that asked)
             return Response(traceback.format_exc(), status=500)
         return Response("passed")
+
+    async def _open_and_seal(self, sealed: str) -> Any:
+        """Answers with the very text, under this host's own cipher."""
+        cipher = WebCryptoCipher([KEY], "ledger", os.urandom)
+        try:
+            return Response(await cipher.seal(await cipher.open(sealed, "row 1"), "row 1"))
+        except Unreadable as error:
+            return Response(str(error), status=422)
