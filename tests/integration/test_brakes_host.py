@@ -140,7 +140,7 @@ async def test_of_several_jobs_that_are_due_none_begins_after_a_halt(
     monkeypatch.setattr(agent, "halt_all", halt_all, raising=False)
     for key in ("a", "b"):
         agent._context.schedules.put("halt_all", world.clock.at, world.clock.at, zone="UTC", key=key, payload="")
-    await awake(world.system.host, "triager", "main").pause("sweep", "", "not now")  # a turn, so its alarm is set
+    await awake(world.system.host, "triager", "main").pause("sweep", "", "not now", "Ana")  # a turn sets its alarm
     await world.run_due()
     jobs = private(world.system.host, "triager", "main", "SELECT key FROM schedules WHERE callback = 'halt_all'")
     assert jobs == [{"key": "b"}]
