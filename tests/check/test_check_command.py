@@ -120,8 +120,8 @@ def test_two_routes_of_the_product_that_claim_one_name_are_found(
 ) -> None:
     planted(
         "routes/tickets.py",
-        'name="tickets.show", guards=[signed_in])',
-        'name="tickets_close", guards=[signed_in]).agent(description="Show.")',
+        'name="tickets.show", budget=3, guards=[signed_in])',
+        'name="tickets_close", budget=3, guards=[signed_in]).agent(description="Show.")',
     )
     [found] = new(checked(copy), as_it_is)
     assert (found["rule"], found["level"]) == ("tool-twice", "error")

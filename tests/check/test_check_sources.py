@@ -105,12 +105,16 @@ def test_a_fault_of_the_floors_is_found_alone_in_the_whole_tree() -> None:
 def test_sizes_count_pages_but_not_the_static_files() -> None:
     texts = {
         "routes/x.py": "a\nb\n",
+        "routes/console/x.py": "a\nb\nc\n",
         "templates/p.html": "a\n",
         "templates/static/h.js": "a\n",
         "app/runtime/x.py": "a",
     }
-    [behaviour, runtime] = sizes.sizes(Tree(Path("nowhere"), texts))
-    assert (behaviour.lines, runtime.lines) == (3, 1)
+    assert {size.what: size.lines for size in sizes.sizes(Tree(Path("nowhere"), texts))} == {
+        "runtime": 1,
+        "the console": 4,
+        "what one reads to change behaviour": 2,
+    }
 
 
 def test_blank_lines_comments_and_docstrings_are_no_code() -> None:
@@ -121,10 +125,15 @@ def test_blank_lines_comments_and_docstrings_are_no_code() -> None:
 
 
 def test_a_sum_that_reached_its_limit_is_found() -> None:
-    [most, _], [other, _] = sizes.SUMS.values()
-    texts = {"app/services/x.py": "x = 1\n" * most, "app/runtime/x.py": "x = 1\n" * (other - 1)}
+    [runtime, _], [console, _], [behaviour, _] = sizes.SUMS.values()
+    texts = {
+        "app/services/x.py": "x = 1\n" * behaviour,
+        "routes/console/x.py": "x = 1\n" * (console - 1),
+        "app/runtime/x.py": "x = 1\n" * (runtime - 1),
+    }
     [finding] = sizes.size_findings(Tree(Path("nowhere"), texts))
     assert (finding.rule, finding.level) == ("size", "error")
+    assert finding.message.startswith("what one reads to change behaviour")
 
 
 def test_a_tree_is_read_without_what_python_leaves_in_it(tmp_path: Path) -> None:

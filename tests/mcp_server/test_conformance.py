@@ -14,7 +14,7 @@ from litestar.params import JSONBody
 from msgspec import Struct
 from support_mcp import an_endpoint, serving
 
-import app.main
+from app import product
 from app.auth import signed_in
 from app.runtime.tools.agent_route import get, post
 from routes import HANDLERS
@@ -111,7 +111,7 @@ async def address_of_server(
     tmp_path_factory: pytest.TempPathFactory, migrated: Path, anyio_backend: str
 ) -> AsyncIterator[str]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app.main, "HANDLERS", [*HANDLERS, simple_text, error_handling, schema])
+        patch.setattr(product, "HANDLERS", [*HANDLERS, simple_text, error_handling, schema])
         async with an_endpoint(tmp_path_factory.mktemp("conformance"), migrated) as endpoint:
             tools = [tool.name for tool in endpoint.world.system.catalog]
             token = await endpoint.token(*tools)

@@ -52,7 +52,8 @@ def test_subjects_and_callers_are_named_as_people_name_them() -> None:
 
 
 def test_every_page_forbids_scripts_and_styles_that_are_not_our_files() -> None:
-    answer = page("error.html", status=404, problem=problem_of(NotFound("Nothing was changed.")))
+    problem = problem_of(NotFound("Nothing was changed."))
+    answer = page("error.html", status=404, problem=problem, back="/", signed_in=False)
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'; ")
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
     assert answer.headers["Referrer-Policy"] == "same-origin"
