@@ -110,8 +110,20 @@
     acting.add(event.detail.ctx);
     loading?.abort();
   });
+  // Another page takes nothing over from the one before, and begins at its top, as if it had been loaded.
+  document.addEventListener("htmx:after:request", (event) => {
+    const ctx = event.detail.ctx;
+    const there = new URL(ctx.response.raw.url).pathname;
+    ctx.moved = ctx.response.raw.ok && (ctx.sourceElement.matches("a") || there !== location.pathname);
+    if (ctx.moved) ctx.swap = "outerHTML";
+  });
   document.addEventListener("htmx:finally:request", (event) => {
-    acting.delete(event.detail.ctx);
+    const ctx = event.detail.ctx;
+    acting.delete(ctx);
+    if (ctx.moved && ctx.status === "swapped" && !ctx.request.anchor) {
+      scrollTo(0, 0);
+      page().focus({ preventScroll: true });
+    }
     shown = Date.now();
     if (news) changed(news);
   });
