@@ -17,7 +17,8 @@ REQUESTS = f"""
 SELECT approvals.id, subject, title, expires_at, decision, decided_by, reason, until_at, {STANDS} AS stands
 FROM approvals LEFT JOIN tickets ON subject LIKE 'ticket:%' AND tickets.id = CAST(substr(subject, 8) AS INTEGER)
 WHERE approvals.id IN (SELECT value FROM json_each(:ids)) OR approvals.id IN (
-  SELECT id FROM approvals WHERE principal_key = :key AND {STANDS} ORDER BY requested_at DESC LIMIT :most)
+  SELECT id FROM approvals INDEXED BY approvals_remembered
+  WHERE principal_key = :key AND {STANDS} ORDER BY requested_at DESC LIMIT :most)
 ORDER BY requested_at DESC
 """  # noqa: S608 (constant text)
 

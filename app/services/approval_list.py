@@ -95,9 +95,8 @@ def queue(
     bound = {"now": to_text(now), "place": place, "number": number, "window": window, "last": window - 1}
     bound |= {"rows": limit + 1, "shown": json.dumps(shown[:SHOWN_MAX]), "subject": ticket and f"ticket:{ticket[1]}"}
     bound |= {f"word{number}": word for number, word in enumerate(words)}
-    statement = _statement(tab, len(words), ticket is not None, tab == "waiting" and bool(shown))
-    used = {name: bound[name] for name in statement.compile().params}
-    rows = session.execute(statement, used).all()
+    statement, names = _statement(tab, len(words), ticket is not None, tab == "waiting" and bool(shown))
+    rows = session.execute(statement, {name: bound[name] for name in names}).all()
     found = [row for row in rows if row.id is not None]
     fresh = [row for row in found if row.fresh]
     extra = fresh[limit].id if len(fresh) > limit else None
@@ -122,8 +121,11 @@ def _place(tab: Tab, after: str | None, now: datetime) -> tuple[str, int]:
 
 
 @lru_cache
-def _statement(tab: Tab, words: int, of_ticket: bool, with_shown: bool) -> Select[Any]:
-    """The page's ids and places, then the rows that belong to them. A row of nulls comes even when there are none."""
+def _statement(tab: Tab, words: int, of_ticket: bool, with_shown: bool) -> tuple[Select[Any], frozenset[str]]:
+    """The page's ids and places, then the rows that belong to them. A row of nulls comes even when there are none.
+
+    With it, the names of what it binds.
+    """
     direction, beyond = ("", ">") if tab == "waiting" else ("DESC", "<")
     order = f"ORDER BY place {direction}, number {direction}"
     ranges = " UNION ALL ".join(f"SELECT * FROM ({_range(one, order, beyond, of_ticket)})" for one in RANGES[tab])  # noqa: S608 (constant text)
@@ -137,11 +139,12 @@ WITH looked AS MATERIALIZED ({ranges} {order} LIMIT :window),
 SELECT number, place, max(fresh) AS fresh, looked_to FROM ends LEFT JOIN found GROUP BY number
 """)  # noqa: S608 (constant text)
     places = page.columns(number=Integer, place=String, fresh=Integer, looked_to=String).subquery("page")
-    return (
+    statement = (
         select(*places.c, *COLUMNS, *TICKET)
         .select_from(places.outerjoin(approvals, text("approvals.rowid = number")).outerjoin(tickets, ITS_TICKET))
         .order_by(text(order.removeprefix("ORDER BY ")))
     )
+    return statement, frozenset(statement.compile().params)
 
 
 def _range(one: Range, order: str, beyond: str, of_ticket: bool) -> str:

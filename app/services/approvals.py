@@ -14,6 +14,7 @@ from app.runtime.principal import Principal
 from app.runtime.tools.redact import redact_text
 from app.schemas import ApprovalOut, ApprovalPage, Decision, Item, Pruned
 from app.services import brakes, events
+from app.services.approval_gate import STANDS
 from app.services.approval_rows import COLUMNS, TOLD_WITHIN, approval_out, remembered, word_of
 from app.services.checked import instant
 from db.schema import ApprovalRow
@@ -23,6 +24,11 @@ AS_SEEN = """
 id IN (SELECT json_extract(value, '$[0]') FROM json_each(:seen))
 AND (id, shown) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:seen))
 """  # the first says it to the index
+# By its index: the planner, left alone, reads every no that was ever said.
+DECLINED = f"""
+SELECT id FROM approvals INDEXED BY approvals_remembered WHERE {STANDS}
+ORDER BY requested_at DESC, rowid DESC LIMIT {DECLINED_MAX}
+"""  # noqa: S608 (constant text)
 
 
 def listing(session: Session, now: datetime) -> ApprovalPage:
@@ -34,7 +40,7 @@ def listing(session: Session, now: datetime) -> ApprovalPage:
     asked = ApprovalRow.fingerprint != ""  # a tombstone was never asked
     pending = session.execute(oldest.where(answerable).limit(PENDING_MAX))
     no_longer = newest.where(~answerable, asked).limit(RESOLVED_MAX)
-    declined = newest.where(remembered(now)).limit(DECLINED_MAX)
+    declined = text(DECLINED).bindparams(now=at)
     past = session.execute(
         select(*COLUMNS, remembered(now).label("declined"))
         .where(ApprovalRow.id.in_(no_longer) | ApprovalRow.id.in_(declined))

@@ -13,8 +13,9 @@ from support_scale import stored
 
 from app.runtime import invocation
 from app.schemas import Tab
+from app.services.agent_requests import requests_of
 from app.services.approval_list import LOOKED_THROUGH, Queue, named, queue
-from app.services.approvals import answer_many
+from app.services.approvals import answer_many, listing
 from app.services.frame import frame
 from db.engine import Database, SqliteDatabase
 
@@ -151,6 +152,33 @@ async def test_a_page_is_ranges_of_indexes_in_their_order(large: Database, tab: 
     assert not [line for line in scanned if "SCAN approvals" in line or "tickets" in line]
     assert "SEARCH tickets USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN" in how
     assert "SEARCH approvals USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN" in how
+
+
+async def test_what_is_declined_is_found_by_its_index_in_the_order_of_asking(large: Database) -> None:
+    statements: list[str] = []
+    plans: list[list[str]] = []
+
+    def plan(session: Session) -> None:
+        connection = driver(session)
+        connection.set_trace_callback(statements.append)
+        listing(session, NOW)
+        requests_of(session, "agent:triager:main", ["request-1"], NOW)
+        connection.set_trace_callback(None)
+        explained = [connection.execute(f"EXPLAIN QUERY PLAN {statement}") for statement in statements]
+        plans.extend([row[3] for row in rows] for rows in explained)
+
+    await large.read(plan)
+    for how in plans[-2:]:
+        assert "SCAN approvals USING INDEX approvals_remembered" in how
+        assert "SCAN approvals" not in how
+        assert how[-1] == "USE TEMP B-TREE FOR ORDER BY", how  # of what is shown
+        assert how.count(how[-1]) == 1, how
+
+
+async def test_the_requests_at_a_glance_take_the_same_work(small: Database, large: Database) -> None:
+    (few, expected), (many, page) = [await database.read(steps, listing, NOW) for database in (small, large)]
+    assert len(page.declined) == len(expected.declined) == 20
+    assert many <= FLAT * few, (few, many)
 
 
 async def test_fifty_answers_at_once_take_the_same_work(small: Database, large: Database) -> None:
