@@ -30,7 +30,8 @@ ENTRY = """\
 NEXT = """\
 Next: say in app/agents/${module}_plan.py what it does about a ticket. A tool that it calls must be among its scopes
 in config/agents.py, and the guard of that route must admit it: operator_or("$name"), of app/auth/guards.py.
-What its constructor takes, if anything, goes into POLICIES in app/main.py. A host that runs must start again.
+What its constructor takes, if anything, goes into POLICIES in app/product.py. A host that runs must start again.
+For Cloudflare, `triager check` says what to paste into wrangler.jsonc.
 """
 
 

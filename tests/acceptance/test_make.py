@@ -46,7 +46,9 @@ def test_what_it_writes_passes_all_that_our_own_code_passes(copy: Copy) -> None:
     assert len(new) == 3 * len(names)
     assert {path for path, text in copy.files().items() if before.get(path, text) != text} == {"config/agents.py"}
     copy.is_clean(*new, "config/agents.py")
-    assert copy.found_by_check() == []
+    found = copy.found_by_check()  # what is to be pasted, as it says in the end
+    assert [one["rule"] for one in found] == ["cloudflare-binding", "cloudflare-storage"] * len(names)
+    assert all(one["where"] == "wrangler.jsonc" and " Paste: {" in one["message"] for one in found)
     copy.passes("pytest", "-q", *(path for path in new if path.startswith("tests/")))
 
 

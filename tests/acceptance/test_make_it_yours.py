@@ -83,7 +83,7 @@ def yours(tmp_path_factory: pytest.TempPathFactory) -> Yours:
 
 
 def test_the_result_passes_all_that_our_own_code_passes(yours: Yours) -> None:
-    yours.is_clean(*yours.touched)
+    yours.is_clean(*(path for path in yours.touched if path.endswith(".py")))
     assert yours.found_by_check() == []
     yours.passes("pytest", "-q", *(path for path in yours.touched if path.startswith("tests/")))
 
