@@ -39,7 +39,7 @@ def _constant(where: str, name: str) -> tuple[str, Callable[[Tree], Any]]:
 
 CLAIMS = (
     Claim(r"serves http://127\.0\.0\.1:(\d+)", *_setting("PORT", DEFAULT.port)),
-    Claim(r"a sweep that asks (\w+) times", *_policy("max_asks_per_sweep")),
+    Claim(r"asks would fit; (\d+) leave room", *_policy("max_asks_per_sweep")),
     Claim(r"nobody answers for (\d+) hours", *_setting("APPROVAL_TTL", DEFAULT.approval_ttl_s / HOUR_S)),
     Claim(r"left alone for (\d+) hours", *_policy("cool_down_hours")),
     Claim(r"not used for (\d+) hours", *_setting("APPROVAL_USE_TTL", DEFAULT.approval_use_ttl_s / HOUR_S)),

@@ -77,6 +77,15 @@ async def in_process(app: ASGIApp, request: Request) -> Answer:
 
 
 def over(connection: http.client.HTTPConnection, request: Request) -> Answer:
+    """Over a connection that is kept open, and opened anew where the server has closed it meanwhile."""
+    try:
+        return _over(connection, request)
+    except http.client.RemoteDisconnected:
+        connection.close()
+        return _over(connection, request)
+
+
+def _over(connection: http.client.HTTPConnection, request: Request) -> Answer:
     connection.request(request.method, request.target, request.body or None, {"host": HOST, **request.headers})
     answer = connection.getresponse()
     return Answer(answer.status, answer.read())

@@ -41,6 +41,7 @@ def installed(clock: Clock = utc_now) -> Iterator[System]:
         environment = os.environ | {"DATA_DIR": name, "APP_KEY": KEY}
         command = [sys.executable, "-m", "app.cli", "db", "upgrade"]
         subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 (our own)
+        before = structlog.get_config()
         configure_logs()
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=nowhere))
         system = a_system(Path(name), clock)
@@ -48,6 +49,7 @@ def installed(clock: Clock = utc_now) -> Iterator[System]:
             yield system
         finally:
             system.close()
+            structlog.configure(**before)
 
 
 @asynccontextmanager

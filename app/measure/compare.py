@@ -4,7 +4,9 @@ Needs the extra [bench]. Server CPU of one run on one machine, as ratios: they h
 """
 
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from functools import partial
 from importlib.util import find_spec
 from itertools import chain
 from statistics import median
@@ -16,7 +18,7 @@ from msgspec import Struct
 from app.domain import Unavailable
 from app.main import System
 from app.measure import tools
-from app.measure.asgi import Request, get
+from app.measure.asgi import Request, get, over
 from app.measure.bench import KEY, installed
 from app.measure.furnished import Furnished
 from app.measure.probe import spent
@@ -24,7 +26,8 @@ from app.measure.process import Served, served
 from app.measure.routes import expect
 from app.runtime.instants import to_text
 
-REQUESTS, ROUNDS = 50, 20
+REQUESTS, ROUNDS, CLIENTS = 160, 9, 8  # a turn, how many of them, and who asks at once
+CALLS = 400
 PEERS = {
     "Starlette, raw sqlite3": "app.measure.peers.starlette_raw",
     "FastAPI, SQLAlchemy": "app.measure.peers.fastapi_sync",
@@ -56,7 +59,7 @@ async def measure(tell: Callable[[str], None]) -> Compared:
         house = Furnished(system)
         await house.furnish()
         request = get("/tickets", house.bearer, status="open", limit=50, inactive_since=to_text(system.clock()))
-        tell(f"{REQUESTS} requests to each server in turn, {ROUNDS} times over")
+        tell(f"{REQUESTS} requests of {CLIENTS} clients to each server in turn, {ROUNDS} times over")
         folder, database = str(system.settings.data_dir), str(system.settings.database)
         ours = served("app.cli", "serve", DATA_DIR=folder, APP_KEY=KEY, PORT="0")
         servers = {OURS: stack.enter_context(ours)}
@@ -77,10 +80,16 @@ def _on_the_wire(servers: dict[str, Served], request: Request) -> dict[str, floa
     rounds: dict[str, list[float]] = {name: [] for name in servers}
     for name, server in chain(servers.items(), *[servers.items()] * ROUNDS):  # the first time round only warms up
         begun = server.cpu_ms()
-        for _ in range(REQUESTS):
-            expect(request, server.ask(request))
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            list(clients.map(partial(_ask, server, request), [REQUESTS // CLIENTS] * CLIENTS))
         rounds[name].append((server.cpu_ms() - begun) / REQUESTS)
     return {name: median(costs[1:]) for name, costs in rounds.items()}
+
+
+def _ask(server: Served, request: Request, number: int) -> None:
+    with closing(server.connect()) as connection:
+        for _ in range(number):
+            expect(request, over(connection, request))
 
 
 async def _calls(system: System, server: Served, request: Request) -> dict[str, float]:
@@ -92,7 +101,7 @@ async def _calls(system: System, server: Served, request: Request) -> dict[str, 
     begun = server.cpu_ms()
     async with httpx.AsyncClient(base_url=server.address) as client:
         by_http = await _median_ms(lambda: client.get(request.target, headers=request.headers))
-    by_http += (server.cpu_ms() - begun) / (REQUESTS * ROUNDS)
+    by_http += (server.cpu_ms() - begun) / CALLS
     return {
         "tool call, in process": costs.tool_over_route_ms,
         "httpx over ASGI, in process": by_transport - costs.route_ms,
@@ -102,4 +111,4 @@ async def _calls(system: System, server: Served, request: Request) -> dict[str, 
 
 
 async def _median_ms(call: Callable[[], Awaitable[Any]]) -> float:
-    return median([(await spent(call))[0] for _ in range(REQUESTS * ROUNDS)])
+    return median([(await spent(call))[0] for _ in range(CALLS)])
