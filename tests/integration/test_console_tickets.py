@@ -57,7 +57,7 @@ async def test_the_list_shows_open_tickets_the_newest_first_with_counts_in_three
     html = await house.page(LIST)
     assert (rows(html), house.spent) == ([5, 3, 2, 1], 3)
     assert "4 open, 3 of them without activity for 7 days." in words(html)
-    assert "#5 Login page 500s on Safari open urgent 12 days ago waits for our reply Ana" in words(html)
+    assert "#5 Login page 500s on Safari urgent waits for our reply Ana 12 days ago" in words(html)
     assert "1 day ago operator spoke last nobody" in words(html)
 
 
