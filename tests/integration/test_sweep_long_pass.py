@@ -113,6 +113,7 @@ async def test_where_more_are_stale_than_are_counted_a_pass_takes_at_least_as_ma
         async with httpx.AsyncClient(
             transport=transport, base_url="http://localhost", cookies={"session": COOKIE}
         ) as browser:
-            page = (await browser.get("/", headers={"accept": "text/html"})).text
-        about = "at least" if at_least else "some"
-        assert f"10 tickets in 1 of {about} {progress['sweeps_for_all']} sweeps" in page
+            page = (await browser.get("/console/agents/triager", headers={"accept": "text/html"})).text
+        about = "at least" if at_least else "about"
+        assert f"in 1 of {about} {progress['sweeps_for_all']} sweeps." in page
+        assert ("10 of at least 1,000 stale tickets" in page) is at_least

@@ -1,4 +1,4 @@
-"""The stored run, the API, the console and the command line tell a sweep's verdicts in the same words."""
+"""The stored run and the API tell a sweep's verdicts alike, and so do, in people's words, the console and the shell."""
 
 import html
 import re
@@ -8,8 +8,9 @@ from typing import Any
 import httpx
 from sqlalchemy.orm import Session
 
-from app.domain import plain
+from app.domain import VERDICTS, plain
 from app.services import sessions, tokens
+from routes.pages import dated
 from tests.support import NOW, a_ticket
 from tests.support_cli import in_a_world, printed, triager
 from tests.support_ledger import a_parked_close
@@ -42,24 +43,24 @@ async def a_sweep_of_every_kind(world: World) -> list[dict[str, Any]]:
 
 
 async def _seen(world: World) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[list[str]]]:
-    """The kept verdicts, the API's, and the cells of the console's table."""
+    """The kept verdicts, the API's, and the lines of the console's page: ticket, reason, verdict."""
     kept = await a_sweep_of_every_kind(world)
     await world.system.db.write(_signed_in)
     answer = await world.client.get("/ops/agents/triager/verdicts")
     transport, host = httpx.ASGITransport(world.system.app), "http://localhost"
     async with httpx.AsyncClient(transport=transport, base_url=host, cookies={"session": COOKIE}) as browser:
-        page = await browser.get("/console/sweep", headers={"accept": "text/html"})
+        page = await browser.get("/console/agents/triager/sweeps/2", headers={"accept": "text/html"})
     assert page.status_code == 200
-    return kept, answer.json()["verdicts"], _cells(page.text)
+    return kept, answer.json()["verdicts"], _lines(page.text)
 
 
-def _cells(page: str) -> list[list[str]]:
-    rows = re.findall(r"<tr>(.*?)</tr>", page.split("<tbody>")[1], re.DOTALL)
-    return [[_text(cell) for cell in re.findall(r"<td>(.*?)</td>", row, re.DOTALL)] for row in rows]
+def _lines(page: str) -> list[list[str]]:
+    rows = re.findall(r"<li>(.*?)</li>", page.partition('<ol class="lines verdicts">')[2], re.DOTALL)
+    return [[_text(part) for part in re.split(r"<small>|</small>", row)] for row in rows]
 
 
-def _text(cell: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", cell)).strip()
+def _text(part: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "", part)).strip()
 
 
 def test_every_surface_shows_what_the_run_has_kept(tmp_path: Path, migrated: Path) -> None:
@@ -67,13 +68,15 @@ def test_every_surface_shows_what_the_run_has_kept(tmp_path: Path, migrated: Pat
     assert len(kept) == 6
     assert kept[0]["reason"] == "a person wants it left open for good: They <pay> us."
     assert api == kept
-    assert console == [[f"#{one['ticket_id']} {plain(one['title'])}", one["verdict"], one["reason"]] for one in kept]
+    for one, line in zip(kept, console, strict=True):
+        reason = _text(str(dated(one["reason"], NOW)))
+        assert line == [f"#{one['ticket_id']} {plain(one['title'])}", reason, VERDICTS[one["verdict"]]]
     [run] = printed(triager(tmp_path, "agent", "runs", "triager/main", "--run", "2", "--json"))
     assert run["details"] == kept
     shown = triager(tmp_path, "agent", "runs", "triager/main", "--run", "2").stdout
     for one in kept:
         [line] = [line for line in shown.splitlines()[1:] if line.startswith(f"{one['ticket_id']} ")]
-        assert re.split(r" {2,}", line)[1:2] == [one["verdict"]]
+        assert re.split(r" {2,}", line)[1:2] == [VERDICTS[one["verdict"]]]
         assert line.endswith(f"  {one['reason']}")
     assert "\u202e" not in shown
     assert "\x1b" not in shown
