@@ -68,7 +68,9 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=QueuePool, pool_size=2)
+        url = URL.create("sqlite", database=str(path))
+        # A session rolls back when it closes; the pool need not do so again.
+        engine = create_engine(url, poolclass=QueuePool, pool_size=2, pool_reset_on_return=None)
         event.listen(engine, "connect", _configure)
         event.listen(engine, "begin", _begin)
         super().__init__(engine)
