@@ -3,14 +3,14 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import MediaType, Response
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from app.domain import plain
 from app.runtime.instants import from_text, to_text
@@ -21,6 +21,13 @@ from config.settings import ROOT
 TEMPLATES = ROOT / "templates"
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 RELATIVE_UP_TO_DAYS = 60  # farther away than this, a date says more
+INSTANTS = re.compile(f"({INSTANT_TEXT})")
+TOLD_MAX, TOLD_FIRST, TOLD_LAST = 300, 200, 40  # characters
+BDI = Markup("<bdi>{}</bdi>")
+CUT = Markup(
+    "<bdi>{}</bdi> <mark>… {:,} characters …</mark> <bdi>{}</bdi>\n"
+    "<details><summary>All of it</summary><bdi>{}</bdi></details>"
+)
 
 SECURITY = {
     # No inline script, style or eval. Who frames us could move our buttons under somebody else's pointer.
@@ -55,7 +62,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {one.__name__: one for one in (when, exact, left, dated, subject, who, plain, prose)}
+    environment.filters |= {
+        one.__name__: one for one in (when, exact, day, left, dated, told, subject, who, plain, prose)
+    }
     environment.tests["agent"] = agent_of  # anybody else keeps no calls, and must repeat one that was approved
     environment.globals["static"] = static_url
     return environment
@@ -69,28 +78,41 @@ def static_url(name: str) -> str:
 
 def when(instant: str, now: datetime) -> Markup:
     """ "2 hours ago", with the exact time at hand."""
-    at = from_text(instant)
-    return _time(at, relative(at, now))
+    return _time(instant, relative(from_text(instant), now))
 
 
 def exact(instant: str, now: datetime) -> Markup:
     """ "3 Dec, 17:00", with the year and zone at hand."""
+    return _time(instant, day(instant, now))
+
+
+def day(instant: str, now: datetime) -> str:
+    """ "3 Dec, 17:00"."""
     at = from_text(instant)
     year = "" if at.year == now.year else f" {at.year}"
-    return _time(at, f"{at.day} {at:%b}{year}, {at:%H:%M}")
+    return f"{at.day} {at:%b}{year}, {at:%H:%M}"
 
 
 def left(instant: str, now: datetime) -> Markup:
     """ "3 days left", with the exact time at hand."""
-    at = from_text(instant)
-    words = relative(at, now).removeprefix("in ").replace("a moment", "a minute")
-    return _time(at, f"{words} left")
+    words = relative(from_text(instant), now).removeprefix("in ").replace("a moment", "a minute")
+    return _time(instant, f"{words} left")
 
 
 def dated(text: str, now: datetime) -> Markup:
     """A sentence whose instants, written for machines, read as dates. What only looks like one stays as it is."""
-    parts = re.split(f"({INSTANT_TEXT})", plain(text))
+    parts = INSTANTS.split(plain(text))
+    if len(parts) == 1:
+        return escape(parts[0])
     return Markup("").join(_exact_or(part, now) if index % 2 else part for index, part in enumerate(parts))
+
+
+def told(text: str, now: datetime) -> Markup:
+    """Somebody's words as `dated`, apart from ours. Of many, the beginning and the end, and the rest behind a fold."""
+    whole = dated(text, now)
+    if len(text) <= TOLD_MAX:
+        return BDI.format(whole)
+    return CUT.format(plain(text[:TOLD_FIRST]), len(text) - TOLD_FIRST - TOLD_LAST, plain(text[-TOLD_LAST:]), whole)
 
 
 def _exact_or(text: str, now: datetime) -> Markup | str:
@@ -105,10 +127,16 @@ def prose(text: str) -> str:
     return "\n".join(plain(line.expandtabs(4)) for line in text.replace("\r\n", "\n").split("\n"))
 
 
-def _time(at: datetime, words: str) -> Markup:
+def _time(instant: str, words: str) -> Markup:
     """`words` are ours: escaping them again, dozens of times a page, takes a while."""
-    title = f"{at.day} {at:%b %Y, %H:%M} UTC"
-    return Markup(f'<time datetime="{to_text(at)}" title="{title}">{words}</time>')  # noqa: S704 (nothing of others)
+    return Markup(f"{_opened(instant)}{words}</time>")  # noqa: S704 (nothing of others)
+
+
+@lru_cache(maxsize=4096)
+def _opened(instant: str) -> str:
+    """Pages name the same instants again and again."""
+    at = from_text(instant)
+    return f'<time datetime="{to_text(at)}" title="{at.day} {at:%b %Y, %H:%M} UTC">'
 
 
 def relative(at: datetime, now: datetime) -> str:

@@ -1,17 +1,28 @@
 """What every page of the console shows around its own content: one statement."""
 
+from dataclasses import fields
 from datetime import datetime
+from typing import cast
 
 from msgspec import Struct
-from sqlalchemy import and_, func, literal, select, true
+from sqlalchemy import Table, bindparam, func, literal, select, true
 from sqlalchemy.orm import Session
 
 from app.runtime.instants import to_text
 from app.runtime.tools.brakes import Brake
-from app.services import brakes, watch
+from app.services import watch
 from db.schema import ApprovalRow, BrakeRow
 
 WAITING_MAX = 100  # counted no further
+approvals, brakes = cast("Table", ApprovalRow.__table__), cast("Table", BrakeRow.__table__)
+ANSWERABLE = (approvals.c.ended.is_(None), approvals.c.decision.is_(None), approvals.c.expires_at > bindparam("now"))
+SOME = select(approvals.c.id).where(*ANSWERABLE).limit(WAITING_MAX).subquery()
+FRAME = (  # built once: every page runs it
+    select(select(func.count()).select_from(SOME).scalar_subquery(), *watch.COLUMNS)
+    .add_columns(*(brakes.c[field.name] for field in fields(Brake)))
+    .select_from(select(literal(1)).subquery().outerjoin(brakes, true()))
+    .order_by(brakes.c.agent)
+)
 
 
 class Frame(Struct, frozen=True):
@@ -23,17 +34,7 @@ class Frame(Struct, frozen=True):
 
 
 def frame(session: Session, now: datetime) -> Frame:
-    answerable = and_(
-        ApprovalRow.ended.is_(None), ApprovalRow.decision.is_(None), ApprovalRow.expires_at > to_text(now)
-    )
-    some = select(ApprovalRow.id).where(answerable).limit(WAITING_MAX).subquery()
-    count = select(func.count()).select_from(some).scalar_subquery()
-    one = select(literal(1)).subquery()
-    rows = session.execute(
-        select(count, *watch.COLUMNS, *brakes.COLUMNS)
-        .select_from(one.outerjoin(BrakeRow, true()))
-        .order_by(BrakeRow.agent)
-    ).all()
+    rows = session.execute(FRAME, {"now": to_text(now)}).all()
     waiting, *seen = rows[0][: 1 + len(watch.COLUMNS)]
     found = [Brake(*row[1 + len(watch.COLUMNS) :]) for row in rows]
     return Frame(waiting, watch.text_of(seen), [brake for brake in found if brake.agent])

@@ -58,7 +58,7 @@ async def test_the_list_shows_open_tickets_the_newest_first_with_counts_in_three
     assert (rows(html), house.spent) == ([5, 3, 2, 1], 3)
     assert "4 open, 3 of them without activity for 7 days." in words(html)
     assert "#5 Login page 500s on Safari urgent waits for our reply Ana 12 days ago" in words(html)
-    assert "1 day ago operator spoke last nobody" in words(html)
+    assert "Docs typo in the quickstart operator spoke last 1 day ago" in words(html)
 
 
 @pytest.mark.parametrize(
