@@ -1,17 +1,24 @@
 """The console on the real app, and browsers that have signed in. The fixture `house`: tests/integration/conftest.py."""
 
+import asyncio
+import base64
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx
 from sqlalchemy.orm import Session
 from support import a_ticket, ago, an_operator
 
-from app.main import System
+from app.main import System, build
 from app.runtime import invocation
 from app.runtime.principal import Principal
 from app.services import approvals, sessions, tokens
+from config.settings import Settings
 
 COOKIE, OTHER_COOKIE, LOOKER_COOKIE = "c" * 43, "o" * 43, "d" * 43
 HOURS = 3600
@@ -74,6 +81,18 @@ class House:
         answer = await self.post(path, **fields)
         assert answer.status_code == 303, answer.text
         return await self.page(answer.headers["location"])
+
+
+@contextmanager
+def opened(folder: Path, now: datetime) -> Iterator[House]:
+    """On the database that is in the folder."""
+    ids, clock = count(1), Clock(now)
+    key = base64.b64encode(bytes(32)).decode()
+    settings = Settings(data_dir=folder, app_key=key, secure_cookies=False)
+    system = build(settings, clock=clock, new_id=lambda: f"id{next(ids)}")
+    asyncio.run(system.db.write(furnish, now))
+    yield House(system, clock)
+    system.close()
 
 
 def furnish(session: Session, now: datetime) -> None:

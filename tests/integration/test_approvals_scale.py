@@ -1,15 +1,13 @@
 """What a page of requests costs grows with what it shows, not with what is stored. In SQLite's instructions."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from sqlalchemy.orm import Session
-from support import NOW, OPERATOR, ago
-from support_scale import stored
+from support import NOW, OPERATOR
+from support_scale import asked, stored
 
 from app.runtime import invocation
 from app.schemas import Tab
@@ -21,36 +19,12 @@ from db.engine import Database, SqliteDatabase
 
 pytestmark = pytest.mark.anyio
 
-UNENDED = 60  # the ten newest lapsed
 FLAT = 1.3
-# One a minute, of a ticket each. The newest have not ended; of the others as many are used, rejected, expired, and
-# cancelled, and as many were approved and cancelled after that.
-APPROVALS = f"""
-WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :stored),
-  said(n, ended, decision, at) AS (
-    SELECT n, iif(n > :stored - {UNENDED}, NULL,
-                  CASE n % 5 WHEN 0 THEN 'used' WHEN 1 THEN 'rejected' WHEN 2 THEN 'expired' ELSE 'cancelled' END),
-           iif(n > :stored - {UNENDED}, NULL,
-               CASE n % 5 WHEN 0 THEN 'approved' WHEN 1 THEN 'rejected' WHEN 3 THEN 'approved' END),
-           strftime('%Y-%m-%dT%H:%M:00.000Z', '2026-03-09 11:00', '-' || (:stored - n) || ' minutes')
-    FROM numbers)
-INSERT INTO approvals (id, tool, input, fingerprint, principal_key, subject, preview, shown, requested_at, expires_at,
-                       decision, decided_at, use_by, ended, ended_at)
-SELECT 'request-' || n, 'tickets_close', '{{}}', n, 'agent:triager:main', 'ticket:' || n,
-       json_object('summary', 'Closes ticket ' || n), 'mark', at,
-       iif(n > :stored - 10, '{ago(1 / 24)}', strftime('%Y-%m-%dT%H:%M:00.000Z', at, '+3 days')),
-       decision, iif(decision IS NULL, NULL, at), iif(decision = 'approved', at, NULL), ended,
-       iif(ended IS NULL, NULL, at)
-FROM said
-"""  # noqa: S608 (constant text)
 
 
 def furnished(path: Path, migrated: Path, tickets: int, approvals: int) -> SqliteDatabase:
     stored(path, migrated, stored=tickets, step=1, stale=tickets)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute(APPROVALS, {"stored": approvals})
-    return SqliteDatabase(path)
+    return SqliteDatabase(asked(path, approvals))
 
 
 @pytest.fixture(scope="module")
