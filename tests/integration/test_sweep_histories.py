@@ -18,7 +18,7 @@ from app.runtime import steps
 from app.runtime.errors import Halted
 from app.runtime.instants import to_text
 from app.runtime.steps import Step
-from app.services import approvals
+from app.services import undo
 from config.agents import AGENTS
 from config.triage import POLICY
 from tests.support import NOW, OPERATOR, a_ticket
@@ -176,7 +176,7 @@ class History:
     async def ask_again(self) -> None:
         if refused := await self.rows("SELECT id FROM approvals WHERE ended = 'rejected'"):
             request = self.dice.choice(refused)[0]
-            await self.w.system.db.write(approvals.ask_again, request, by=OPERATOR, now=self.w.clock.at)
+            await self.w.system.db.write(undo.ask_again, request, by=OPERATOR, now=self.w.clock.at)
 
     async def time_passes(self) -> None:
         await self.w.run_due(hours=self.dice.choice([0.01, 1, 1, 5, 25, 49, 73]))
