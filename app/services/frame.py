@@ -16,11 +16,11 @@ from db.schema import ApprovalRow, BrakeRow
 WAITING_MAX = 100  # counted no further
 approvals, brakes = cast("Table", ApprovalRow.__table__), cast("Table", BrakeRow.__table__)
 ANSWERABLE = (approvals.c.ended.is_(None), approvals.c.decision.is_(None), approvals.c.expires_at > bindparam("now"))
-SOME = select(approvals.c.id).where(*ANSWERABLE).limit(WAITING_MAX).subquery()
+SOME = select(approvals.c.id).where(*ANSWERABLE).limit(WAITING_MAX).subquery("waiting")
 FRAME = (  # built once: every page runs it
     select(select(func.count()).select_from(SOME).scalar_subquery(), *watch.COLUMNS)
     .add_columns(*(brakes.c[field.name] for field in fields(Brake)))
-    .select_from(select(literal(1)).subquery().outerjoin(brakes, true()))
+    .select_from(select(literal(1)).subquery("always").outerjoin(brakes, true()))
     .order_by(brakes.c.agent)
 )
 
