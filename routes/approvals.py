@@ -88,7 +88,7 @@ async def ask_again(request_id: FromPath[str], answers: NamedDependency[Answers]
     return await answers.ask_again(request_id)
 
 
-@post("/approvals/{request_id:str}/undo", name="approvals.undo", budget=3, guards=[operator], status_code=200)
+@post("/approvals/{request_id:str}/undo", name="approvals.undo", budget=5, guards=[operator], status_code=200)
 async def undo(request_id: FromPath[str], answers: NamedDependency[Answers]) -> ApprovalOut:
     """Take an answer back: an unspent yes is cancelled, a ticket closed under one reopened, a no forgotten."""
     return await answers.undo(request_id)

@@ -26,7 +26,7 @@ def said(card: Card, meant: str, name: str, brake: Brake | None) -> Said | None:
         return Said("It was not answered, and waits.", good=False) if meant else None
     standing = became(card, brake)
     first = meant in MEANT and (request.decided_by != name or request.status not in MEANT[meant])
-    if first and request.decided_by:
+    if first and request.decided_by not in (None, name):
         return Said(f"{request.decided_by} was first. {standing}", good=False)
     return Said(standing, good=not first)
 

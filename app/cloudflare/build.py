@@ -35,6 +35,11 @@ dependencies = {dependencies}
 [dependency-groups]
 dev = {tools}
 """
+HEADERS = """\
+/static/*
+  Cache-Control: public, max-age=31536000, immutable
+  X-Content-Type-Options: nosniff
+"""
 
 
 class Refused(Exception):
@@ -68,13 +73,14 @@ def build(root: Path, target: Path, agents: Agents) -> Size:
     only_data = shutil.ignore_patterns("*.py", "__pycache__")
     shutil.copytree(templates, target / "src" / "templates", ignore=only_data, dirs_exist_ok=True)
     shutil.copytree(templates / "static", target / "public" / "static")
+    _write(target / "public", {"_headers": HEADERS})
     return size(target)
 
 
 def read(root: Path) -> dict[str, str]:
     """wrangler.jsonc, and our Python modules."""
     paths = [root / wrangler.CONFIG, *(path for folder in OURS for path in sorted((root / folder).rglob("*.py")))]
-    return {path.relative_to(root).as_posix(): path.read_text() for path in paths if path.is_file()}
+    return {path.relative_to(root).as_posix(): path.read_text(errors="replace") for path in paths if path.is_file()}
 
 
 def size(target: Path) -> Size:

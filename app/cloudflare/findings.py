@@ -30,9 +30,15 @@ def faults(files: Mapping[str, str], agents: Agents) -> Iterator[Fault]:
     classes = [str(entry["class"]) for entry in agents.values()]
     yield from _names(classes)
     try:
-        yield from wrangler.faults(jsonc.parse(files.get(wrangler.CONFIG, "{}")), classes)
-    except (ValueError, AttributeError) as error:
-        yield Fault("cloudflare-config", wrangler.CONFIG, f"It is no JSON object with comments: {error}.")
+        config = jsonc.parse(files.get(wrangler.CONFIG, "{}"))
+    except ValueError as error:
+        config, why = None, f": {error}"
+    else:
+        why = ""
+    if isinstance(config, dict):
+        yield from wrangler.faults(config, classes)
+    else:
+        yield Fault("cloudflare-config", wrangler.CONFIG, f"It is no JSON object with comments{why}.")
     yield from _sources(Sources(files), agents)
 
 

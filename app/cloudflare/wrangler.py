@@ -106,13 +106,15 @@ def _class(config: Config, class_name: str, storage: str | None) -> Iterator[Fau
 def _storage(config: Config) -> dict[str, str]:
     """How each class is stored in the end: sqlite or legacy-kv, from `exports` or from all migrations in order."""
     if exports := _exports(config):
-        return {name: str(each["storage"]) for name, each in exports.items() if each.get("storage")}
+        live = {name: each for name, each in exports.items() if each.get("state") != "deleted"}
+        return {name: str(each["storage"]) for name, each in live.items() if each.get("storage")}
     stored: dict[str, str] = {}
     for step in _dicts(config.get("migrations")):
         stored |= dict.fromkeys(map(str, _list(step.get("new_classes"))), "legacy-kv")
         stored |= dict.fromkeys(map(str, _list(step.get("new_sqlite_classes"))), "sqlite")
         for each in _dicts(step.get("renamed_classes")):
-            stored[str(each.get("to"))] = stored.pop(str(each.get("from")), "sqlite")
+            if before := stored.pop(str(each.get("from")), None):
+                stored[str(each.get("to"))] = before
         for each in _dicts(step.get("transferred_classes")):
             stored[str(each.get("to"))] = "sqlite"  # as the other Worker had it, which nobody can see from here
         for name in _list(step.get("deleted_classes")):

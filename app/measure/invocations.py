@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
+from app.domain import NotFound
 from app.measure import routes, story, wire
 from app.measure.bench import KEY, installed, running
 from app.measure.furnished import Clock, Furnished
@@ -16,6 +17,8 @@ Tell = Callable[[str], None]
 async def measure(tell: Tell, *, only: Collection[str] = (), repeat: int = 20, wire: bool = True) -> list[Cost]:
     """`only`: routes and invocations whose names begin with one of these; empty means all."""
     costs = [cost async for cost in _in_process(tell, tuple(only) or ("",), repeat)]
+    if not costs:
+        raise NotFound(f"Nothing begins with {' or '.join(only)}. Nothing was measured. Leave it out to see all names.")
     if wire:
         await _over_the_wire(tell, costs, repeat)
     return costs

@@ -97,6 +97,18 @@ async def _answers(house: Furnished) -> Request:
     return post_form("/console/approvals/answer", house.browser, fields)
 
 
+def _card(action: str, *, answered: str | None = None) -> Sample:
+    """A form of the inbox: it names what it showed."""
+
+    async def prepared(house: Furnished) -> Request:
+        request_id = await house.request(answered)
+        [card] = await house.system.db.read(approval_list.named, [request_id], house.system.clock())
+        fields = {"_csrf": house.csrf, "fingerprint": card.request.fingerprint}
+        return post_form(f"/console/approvals/{request_id}/{action}", house.browser, fields)
+
+    return prepared
+
+
 async def _closed_on_a_page(house: Furnished) -> Request:
     number = await house.ticket(status="closed")
     return post_form(f"/console/tickets/{number}/reopen", house.browser, {"_csrf": house.csrf, "version": "1"})
@@ -156,8 +168,8 @@ SAMPLES: dict[str, Sample] = {
     "session.use": _link,
     "session.end": _sign_out,
     "static.file": _page("/static/app.css"),
-    "console.approve": _form("/console/approvals/{request}/approve"),
-    "console.reject": _form("/console/approvals/{request}/reject"),
+    "console.approve": _card("approve"),
+    "console.reject": _card("reject"),
     "console.ask_again": _form("/console/approvals/{request}/ask-again", answered="reject"),
     "console.answer": _answers,
     "console.undo": _form("/console/approvals/{request}/undo", answered="approve"),

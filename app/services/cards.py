@@ -13,7 +13,7 @@ TICKET = "ticket:"
 MEANS: dict[Undo, str] = {
     "take back": "Nothing is carried out. {who} may ask again{when}: reject it then, if it is to be left alone.",
     "reopen": "The ticket is opened again, which counts as activity.",
-    "ask again": "The no is forgotten: {who} may ask again{when}.",
+    "ask again": "Forgets the no: {who} may ask again{when}.",
 }
 WROTE = {Speaker.REQUESTER: "The requester", Speaker.OPERATOR: "An operator", Speaker.NONE: "Somebody"}
 

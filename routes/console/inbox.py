@@ -79,7 +79,7 @@ async def approve(
     desk: NamedDependency[Desk],
     answers: NamedDependency[Answers],
 ) -> Response[Any]:
-    yes = answers.approve(request_id, data.reason, data.fingerprint or None)
+    yes = answers.approve(request_id, data.reason, data.fingerprint)
     return await desk.act(yes, then=_led(data, request_id, "approve"), on=partial(_page, desk, data))
 
 
@@ -90,7 +90,7 @@ async def reject(
     async def no() -> ApprovalOut:
         until, window = until_at(data, desk.now), data.until == "window"
         return await answers.reject(
-            request_id, data.reason, until, until_window_ends=window, fingerprint=data.fingerprint or None
+            request_id, data.reason, until, until_window_ends=window, fingerprint=data.fingerprint
         )
 
     return await desk.act(no(), then=_led(data, request_id, "reject"), on=partial(_page, desk, data))
@@ -111,7 +111,7 @@ async def answer_many(
     return await desk.act(all_of_them(), then=led, on=partial(_page, desk, data))
 
 
-@post("/console/approvals/{request_id:str}/undo", name="console.undo", budget=3, guards=[operator], status_code=200)
+@post("/console/approvals/{request_id:str}/undo", name="console.undo", budget=5, guards=[operator], status_code=200)
 async def undo(
     request_id: FromPath[str],
     data: URLEncodedBody[Here],
