@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 from support import a_ticket, ago, an_operator
 
@@ -19,6 +20,7 @@ from app.runtime import invocation
 from app.runtime.principal import Principal
 from app.services import approvals, sessions, tokens
 from config.settings import Settings
+from db.schema import ApprovalRow
 
 COOKIE, OTHER_COOKIE, LOOKER_COOKIE = "c" * 43, "o" * 43, "d" * 43
 HOURS = 3600
@@ -70,9 +72,11 @@ class House:
         return sorted((one.id for one in page.pending), key=lambda id_: int(id_.removeprefix("id")))
 
     async def post(self, path: str, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
-        """As a form does it: with the token that the page carries."""
-        token = csrf_of(await self.page())
-        answer = await self.browser.post(path, data={"_csrf": token, **fields}, headers=headers)
+        """As a form does it: with the token that the page carries, and the mark of the request that it shows."""
+        shown = {"_csrf": csrf_of(await self.page())}
+        if found := re.fullmatch(r"/console/approvals/([\w-]+)/(approve|reject)", path):
+            shown["fingerprint"] = await self.system.db.read(_shown, found[1])
+        answer = await self.browser.post(path, data={**shown, **fields}, headers=headers)
         await self.system.host.drain()
         return answer
 
@@ -109,6 +113,10 @@ def furnish(session: Session, now: datetime) -> None:
     a_ticket(session, title="<script>alert(1)</script>")
     a_ticket(session, title="Docs typo in the quickstart", age_days=1)
     a_ticket(session, title="Billing webhook retry storm", status="closed", closed_at=ago(1))
+
+
+def _shown(session: Session, request_id: str) -> str:
+    return session.scalar(select(ApprovalRow.shown).where(ApprovalRow.id == request_id)) or ""
 
 
 def csrf_of(html: str) -> str:

@@ -58,8 +58,9 @@ async def by_json(world: World, request: str, _page: str) -> None:
 async def by_form(world: World, request: str, page: str) -> None:
     """The page from before, pressed now."""
     assert f'action="/console/approvals/{request}/approve"' in page
-    token = re.findall(r'name="_csrf" value="(\w+)"', page)[0]
-    answer = await browser(world).post(f"/console/approvals/{request}/approve", data={"_csrf": token, "reason": ""})
+    form = page.partition(f'action="/console/approvals/{request}/approve"')[2]
+    fields = dict(re.findall(r'name="(_csrf|fingerprint)" value="(\w+)"', form)[:2])
+    answer = await browser(world).post(f"/console/approvals/{request}/approve", data=fields | {"reason": ""})
     assert answer.status_code == 303
 
 
