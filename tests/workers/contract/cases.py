@@ -8,7 +8,7 @@ from typing import Any
 MODULES = ("test_host_turns", "test_host_schedules", "test_host_alarms", "test_host_clock")
 LEFT_OUT = (
     *("set_back", "far_ahead"),  # the platform keeps its own clock, and nobody sets that
-    "broken_off",  # the test polls in the isolate where the turn runs, which starves it; test_workers_story.py aborts objects
+    "broken_off",  # it polls where the turn runs, and starves it; test_workers_story.py aborts objects
 )
 Case = Callable[[Any], Awaitable[None]]  # given a host under test
 
