@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from app.domain import NotFound
 from app.measure import cli, compare, growth, routes, story
 from app.measure.growth import Grown
 from app.measure.plot import svg
@@ -134,3 +135,8 @@ def test_the_peers_answer_as_ours_does_and_readme_names_them(monkeypatch: pytest
     assert document["lists"][0]["ratio"] == 1.0
     named = [row[0] for row in rows("peers")][1:]
     assert named == [one["name"] for one in (*document["lists"], *document["calls"])]
+
+
+def test_a_name_that_nothing_has_is_told() -> None:
+    with pytest.raises(NotFound, match=r"Nothing begins with nosuch\."):
+        run("--check", "--only", "nosuch")

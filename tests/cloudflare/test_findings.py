@@ -139,6 +139,7 @@ def test_a_migration_of_a_class_that_no_agent_has_is_found() -> None:
         ({"type": "durable-object", "state": "expecting-transfer", "storage": "sqlite", "transfer_from": "x"}, True),
         ({"type": "durable-object", "storage": "legacy-kv"}, False),
         ({"type": "durable-object", "state": "deleted"}, False),
+        ({"type": "durable-object", "state": "deleted", "storage": "sqlite"}, False),
     ],
 )
 def test_exports_are_read_in_place_of_migrations(entry: Any, fine: bool) -> None:

@@ -247,3 +247,13 @@ async def test_each_tab_says_what_became_of_its_requests(
     assert said in words(card(await house.page(f"/?tab={tab}"), first))
     for other in {"waiting", "approved", "rejected", "expired", "cancelled"} - {tab}:
         assert order(await house.page(f"/?tab={other}")) == []
+
+
+async def test_nobody_is_told_to_be_second_to_themselves(house: House) -> None:
+    """A yes to a ticket that has moved on meanwhile is cancelled; the only one who answered hears why."""
+    first, _ = await swept(house)
+    edit = EditTicket(title="Login page 500s on Safari 26")
+    await house.system.db.write(tickets.edit, 1, edit, by=ANA, now=house.clock())
+    html = words(await house.press(f"/console/approvals/{first}/approve"))
+    assert "Cancelled: changed since asked. Nothing was carried out." in html
+    assert "was first" not in html
