@@ -1,1 +1,0 @@
-from tests.integration.test_approvals_contended import *  # noqa: F403
