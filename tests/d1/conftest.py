@@ -8,9 +8,6 @@ import pytest
 
 from db.engine import Database
 from tests.d1.double import D1Database
-from tests.integration.conftest import house
-
-__all__ = ["house"]  # the console's, which comes to stand on this database
 
 
 @pytest.fixture(autouse=True)
