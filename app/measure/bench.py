@@ -73,7 +73,11 @@ def hosting(system: System, agent: type[Agent[Any]], synchronous: Synchronous = 
     pipeline = Pipeline(store, utc_now, _new_id, lambda _: None)
     pipeline.bind(system.litestar, system.catalog)
     parts = Parts(
-        registrations={"triager": Registration("triager", "", "", ("tool:tickets_close",), calls_per_minute=10**6)},
+        registrations={
+            "triager": Registration(
+                "triager", "", "", ("tool:tickets_close",), calls_per_minute=10**6, open_requests=10**6
+            )
+        },
         make_agent=lambda _: agent(),
         pipeline=pipeline,
         store=store,

@@ -21,7 +21,10 @@ HALTED = f"EXISTS (SELECT 1 FROM brakes WHERE {HOLDS})"  # noqa: S608 (constant 
 HOLDING = f"""
 SELECT agent, "by", at, note FROM (SELECT :principal_key AS principal_key), brakes WHERE {HOLDS} ORDER BY agent LIMIT 1
 """  # noqa: S608 (constant text)
-COLUMNS = (BrakeRow.agent, BrakeRow.by, BrakeRow.at, BrakeRow.note)
+# Every turn of an agent reads them: a plain table spares it the ORM's half of the cost.
+BRAKE = BrakeRow.__table__.c
+COLUMNS = (BRAKE.agent, BRAKE.by, BRAKE.at, BRAKE.note)
+LISTING = select(*COLUMNS).order_by(BRAKE.agent)
 
 
 def halt(
@@ -45,7 +48,7 @@ def resume(session: Session, agent: str | None, known: Collection[str], *, by: P
 
 
 def listing(session: Session) -> list[Brake]:
-    return [Brake(*row) for row in session.execute(select(*COLUMNS).order_by(BrakeRow.agent))]
+    return [Brake(*row) for row in session.execute(LISTING)]
 
 
 def holding(session: Session, principal_key: str) -> Brake | None:

@@ -23,7 +23,7 @@ def flat(value: dict[str, Any], prefix: str = "") -> list[str]:
 def printed() -> dict[str, Any]:
     """By the command, in small."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"TURNS_S": 0.2, "WAKES": 20, "DRAINED": 20, "SLEEPERS": 200}.items():
+        for name, value in {"TURNS_S": 0.2, "WAKES": 20, "DRAINED": 40, "SLEEPERS": 200}.items():
             patch.setattr(durable, name, value)
         done = CliRunner().invoke(cli.measure, ["durable", "--json"], catch_exceptions=False)
     assert done.exit_code == 0
