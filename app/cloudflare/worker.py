@@ -62,7 +62,7 @@ def system() -> System:
     return System(db, parts, host, app, Guard(authorizers(registrations), _is_response))
 
 
-class Default(WorkerEntrypoint):  # type: ignore[misc]
+class Default(WorkerEntrypoint):  # type: ignore[misc]  # its types are on Workers only
     async def fetch(self, request: Any) -> Any:
         made = system()
         verdict = await made.guard.decide(urlsplit(request.url).path, request)
@@ -85,7 +85,7 @@ class Default(WorkerEntrypoint):  # type: ignore[misc]
 def durable_object(agent: str) -> type[Any]:
     """The class of an agent's objects, for the Worker's entry to name."""
 
-    class AgentObject(DurableObject):  # type: ignore[misc]
+    class AgentObject(DurableObject):  # type: ignore[misc]  # as above
         def __init__(self, ctx: Any, env: Any) -> None:
             super().__init__(ctx, env)
             self._own = InstanceObject(agent, system().parts, ctx.storage)

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from app.domain import NotFound
 from app.measure import cli, compare, growth, routes, story
 from app.measure.growth import Grown
+from app.measure.machine import PACKAGES
 from app.measure.plot import svg
 from app.measure.probe import Cost
 from app.measure.table import COLUMNS
@@ -65,6 +66,12 @@ def test_readme_shows_what_the_command_prints(checked: list[Cost]) -> None:
         assert (int(statements), int(budget)) == (cost.statements, cost.budget)
         assert float(cpu) > 0
         assert (float(server) > 0) if server else name in story.BUDGETS
+
+
+def test_readme_says_when_and_on_what_the_figures_were_taken() -> None:
+    said = README.partition("<!-- machine -->\n")[2].partition("\n\n")[0]
+    assert re.match(r"Taken on \d{4}-\d\d-\d\d: ", said)
+    assert all(name in said for name in ("cores", "Python", *PACKAGES))
 
 
 def test_a_budget_that_is_exceeded_and_one_that_is_missing_fail_the_check(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def _rehearsable(fn: Callable[..., Any], mark: Mark) -> Callable[..., Any]:
 
     signature = inspect.signature(fn)
     asgi_scope = inspect.Parameter("scope", inspect.Parameter.KEYWORD_ONLY, annotation=Scope)
-    handler.__signature__ = signature.replace(  # type: ignore[attr-defined]
+    handler.__signature__ = signature.replace(  # type: ignore[attr-defined]  # inspect reads it
         parameters=[*signature.parameters.values(), asgi_scope]
     )
     handler.__annotations__ = {**fn.__annotations__, "scope": Scope}
